@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Mapping
@@ -99,8 +100,10 @@ class AttributeSpec:
         if self.edges is not None:
             edges = self.edges
             good = isinstance(edges, tuple) and len(edges) >= 2 and all(_is_number(e) for e in edges)
-            if not good or not all(math.isfinite(e) for e in edges) or any(
-                a >= b for a, b in zip(edges, edges[1:], strict=False)
+            if (
+                not good
+                or not all(math.isfinite(e) for e in edges)
+                or any(a >= b for a, b in itertools.pairwise(edges))
             ):
                 raise InputError("edges", "Bin edges must be at least two finite, increasing numbers.")
         if self.levels is not None:
@@ -240,7 +243,9 @@ class Scenario:
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InputError("scenario", "The scenario file is not readable JSON; save it again from the app.") from error
+            raise InputError(
+                "scenario", "The scenario file is not readable JSON; save it again from the app."
+            ) from error
         if not isinstance(record, dict):
             raise InputError("scenario", "The scenario file must hold one JSON object; save it again from the app.")
         version = record.pop("format", FORMAT)

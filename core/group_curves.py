@@ -1,0 +1,161 @@
+"""Loss-budget curves of one group, one function per family: noise, optimised, sampled, tuned."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from core import limits
+from core.channel import Channel
+from core.curves import LossCurve, solve_curve, tuned_curve
+from core.domain import Records
+from core.mechanisms import build_channel
+from core.mechanisms.factorised import FactorisedChannel, factorised_mechanism
+from core.mechanisms.optimal import OptimalSolution, solve_optimal
+from core.profile import GroupProfile
+from core.scenario import Scenario
+from core.tasks import Task
+
+Progress = Callable[[float, str], None]
+
+SAMPLED_RECORDS: Final = 2000
+"""Records perturbed to estimate the loss of a group too large to enumerate."""
+CURVE_TOLERANCE: Final = 1e-4
+"""Relative gap asked of the optimised channel at grid budgets; the bracket is certified whatever it is."""
+FINAL_TOLERANCE: Final = 1e-6
+"""Relative gap asked of the optimised channel that leaves the design."""
+TUNED_FAMILIES: Final = tuple(
+    (noise, remap) for noise in ("EM", "calibrated EM", "line noise") for remap in ("none", "distance", "task")
+)
+"""Noise and remapping that the tuned rule considers beside OPT."""
+
+
+def curve_grid(epsilon: float) -> tuple[float, ...]:
+    """Return the budgets of the loss-budget curves for a total of `epsilon`.
+
+    >>> curve_grid(12.0)[-2:]
+    (10.0, 15.0)
+    """
+    grid = list(limits.LOSS_BUDGET_GRID)
+    while grid[-1] < epsilon:
+        grid.append(grid[-1] + 5.0)
+    return tuple(grid)
+
+
+def solve_optimal_channel_of(
+    profile: GroupProfile,
+    epsilon: float,
+    tolerance: float,
+    *,
+    hint: Sequence[int] | None = None,
+    progress: Progress | None = None,
+) -> OptimalSolution:
+    """Solve the optimised channel of a group at one budget."""
+    problem = profile.problem
+    return solve_optimal(
+        problem.distance,
+        problem.prior,
+        problem.loss,
+        epsilon,
+        tolerance=tolerance,
+        structure=profile.structure,
+        hint=hint,
+        progress=progress,
+    )
+
+
+def optimal_curve(profile: GroupProfile, grid: Sequence[float], progress: Progress | None = None) -> LossCurve:
+    """Return the certified bracket of the optimised channel's loss over the grid.
+
+    Each solve starts from the outputs that its neighbour used: few outputs are used, and they change slowly.
+    """
+    last: list[OptimalSolution] = []
+
+    def build(epsilon: float, _hint: Channel | None) -> Channel:
+        if epsilon < limits.EPSILON.low:
+            return build_channel("OPT", profile.problem, epsilon)
+        hint = last[-1].outputs if last else None
+        solution = solve_optimal_channel_of(profile, epsilon, CURVE_TOLERANCE, hint=hint, progress=progress)
+        last[:] = [solution]
+        return solution.channel
+
+    return solve_curve(build, grid, mechanism="OPT", progress=progress)
+
+
+def noise_curve(
+    profile: GroupProfile, grid: Sequence[float], *, noise: str, remap: str, progress: Progress | None = None
+) -> LossCurve:
+    """Return the loss of predefined noise over the grid, exact on the integers of each channel."""
+
+    def build(epsilon: float, _hint: Channel | None) -> Channel:
+        return build_channel(noise, profile.problem, epsilon, remap=remap)
+
+    return solve_curve(build, grid, mechanism=noise, progress=progress)
+
+
+class FactorisedGroup:
+    """A group too large to enumerate: perturbed attribute by attribute, its loss estimated over sampled records.
+
+    Parameters
+    ----------
+    profile : GroupProfile
+        Of the group; its domain is not enumerated.
+    records : Records
+        The coded table, which gives priors and contexts.
+    task : Task
+        Whose loss is estimated.
+    scenario : Scenario
+        Metric, noise and seed.
+    """
+
+    def __init__(self, profile: GroupProfile, records: Records, task: Task, scenario: Scenario) -> None:
+        self.columns = list(profile.domain.members)
+        self.records, self.task, self.scenario = records, task, scenario
+        self.attributes = [records.attributes[i] for i in self.columns]
+        self.priors = [
+            np.bincount(records.codes[:, i], minlength=records.attributes[i].size) / len(records) for i in self.columns
+        ]
+
+    def channel(self, epsilon: float) -> FactorisedChannel:
+        """Return the certified product mechanism at a group budget."""
+        return factorised_mechanism(self.attributes, self.priors, self.scenario.p, epsilon, family=self.scenario.noise)
+
+    def loss(self, channel: FactorisedChannel) -> float:
+        """Estimate the mean loss of perturbing only this group, over `SAMPLED_RECORDS` records."""
+        rng = np.random.default_rng([self.scenario.seed, 4])
+        raw = self.records.codes[rng.integers(len(self.records), size=SAMPLED_RECORDS)]
+        released = raw.copy()
+        released[:, self.columns] = channel.draw(raw[:, self.columns], rng)
+        return float(self.task.loss(raw, released).mean())
+
+    def curve(self, grid: Sequence[float], progress: Progress | None = None) -> LossCurve:
+        """Return the sampled, hence uncertified, loss-budget curve."""
+        losses: list[float] = []
+        channels: list[FactorisedChannel] = []
+        for i, epsilon in enumerate(grid):
+            if progress is not None:
+                progress(i / len(grid), f"Sampling a group of {len(self.columns)} attributes at epsilon {epsilon:g}")
+            channels.append(self.channel(epsilon))
+            losses.append(self.loss(channels[-1]))
+        best = np.minimum.accumulate(losses)
+        attained = [int(np.argmin(losses[: i + 1])) for i in range(len(losses))]
+        return LossCurve(
+            epsilons=np.array(grid),
+            upper=best,
+            lower=best,
+            channels=tuple(channels[i] for i in attained),
+            certified=False,
+            mechanism="factorised",
+        )
+
+
+def tuned_family_curve(
+    profile: GroupProfile, grid: Sequence[float], *, optimise: bool, progress: Progress | None = None
+) -> LossCurve:
+    """Return the pointwise least loss over `TUNED_FAMILIES`, and OPT where it is affordable."""
+    curves = [
+        noise_curve(profile, grid, noise=noise, remap=remap, progress=progress) for noise, remap in TUNED_FAMILIES
+    ]
+    if optimise:
+        curves.append(optimal_curve(profile, grid, progress))
+    return tuned_curve(curves)
