@@ -5,6 +5,9 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.channel import Channel
 from core.mechanisms.factorised import FactorisedChannel
 from core.scenario import Scenario
@@ -86,6 +89,29 @@ class Design:
             "seconds": {name: round(value, 4) for name, value in self.timings.items()},
             "scenario": json.loads(self.scenario.to_json()),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetTrack:
+    """Predicted loss and allocation against the total budget.
+
+    Parameters
+    ----------
+    totals : ndarray (T,)
+        Total budgets, increasing.
+    losses, bounds : ndarray (T,)
+        Loss under the curves of the best allocation, and the sandwich's lower bound.
+    epsilons : ndarray (T, K)
+        Budget of every group.
+    uniform : ndarray (T,)
+        Loss of the equal split, read off the curves as drawn (monotone cubic through the grid).
+    """
+
+    totals: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    epsilons: NDArray[np.float64]
+    uniform: NDArray[np.float64]
 
 
 METHODS: Final[dict[str, dict[str, object]]] = {

@@ -159,3 +159,27 @@ def tuned_family_curve(
     if optimise:
         curves.append(optimal_curve(profile, grid, progress))
     return tuned_curve(curves)
+
+
+COMPARED: Final = (
+    ("EM", "none"),
+    ("calibrated EM", "none"),
+    ("line noise", "none"),
+    ("EM", "distance"),
+    ("EM", "task"),
+)
+"""Noise and remapping shown side by side with OPT and the constant."""
+
+
+def compare_channels(
+    profile: GroupProfile, epsilon: float, *, optimise: bool, progress: Progress | None = None
+) -> tuple[Channel, ...]:
+    """Return the certified channels of all mechanisms on one group at one budget, predefined noise first.
+
+    Line noise is left out where the metric is not a line; OPT is the last but one, the constant the last.
+    """
+    found = [build_channel(noise, profile.problem, epsilon, remap=remap) for noise, remap in COMPARED]
+    channels = list({c.mechanism: c for c in found}.values())
+    if optimise and epsilon >= limits.EPSILON.low:
+        channels.append(solve_optimal_channel_of(profile, epsilon, FINAL_TOLERANCE, progress=progress).channel)
+    return (*channels, build_channel("constant", profile.problem, epsilon))

@@ -7,14 +7,14 @@ dragging the total epsilon re-allocates and nothing more, dragging tau_group rec
 import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.allocation import GroupBudgets, allocate_group_budgets
+from core.allocation import GroupBudgets, allocate_group_budgets, allocate_uniform
 from core.channel import Channel
-from core.curves import LossCurve, regret
+from core.curves import LossCurve, monotone_cubic, regret
 from core.dependence import (
     NoiseFloor,
     Staircase,
@@ -23,13 +23,14 @@ from core.dependence import (
     compute_nmi,
     estimate_noise_floor,
 )
-from core.design import Design
+from core.design import BudgetTrack, Design
 from core.domain import GroupDomain, Records, build_group_domain, build_records
 from core.errors import CertificateError
 from core.group_curves import (
     FINAL_TOLERANCE,
     TUNED_FAMILIES,
     FactorisedGroup,
+    compare_channels,
     curve_grid,
     noise_curve,
     optimal_curve,
@@ -47,6 +48,8 @@ from core.tasks import Task, check_informative, fit_task
 
 Progress = Callable[[float, str], None]
 T = TypeVar("T")
+TRACK_POINTS: Final = 40
+"""Totals at which the loss against the total budget is drawn."""
 Remember = Callable[[Hashable, Callable[[], Any]], Any]
 
 
@@ -242,6 +245,23 @@ class Stages:
             for p, e in zip(self.profiles, budgets, strict=True)
         )
 
+    def compare(self, k: int) -> tuple[Channel, ...]:
+        """Return every mechanism's certified channel on group `k` at the group's allocated budget."""
+        profile, epsilon = self.profiles[k], float(self.budgets.epsilons[k])
+        optimise = self.affordable(profile)
+        return self._stage(
+            "comparison",
+            (*self._profile_key(profile.domain.members), epsilon, optimise),
+            lambda: compare_channels(profile, epsilon, optimise=optimise, progress=self._progress),
+        )
+
+    def saving(self, k: int) -> float:
+        """Return the regret of noise on group `k` at its allocated budget; nan where it may not be optimised."""
+        profile = self.profiles[k]
+        if not self.affordable(profile):
+            return float("nan")
+        return regret(self.noise_curve(profile), self.optimal_curve(profile), float(self.budgets.epsilons[k]))
+
     # ---- stage 4: loss-budget curves, allocation, channels, certificate ----
 
     @cached_property
@@ -298,6 +318,45 @@ class Stages:
     def budgets(self) -> GroupBudgets:
         """Budget per group under the scenario's allocation, with the sandwich bound."""
         return self._allocate(self.curves)
+
+    @cached_property
+    def uniform_loss(self) -> float:
+        """Predicted loss of the same mechanisms under the equal split, from channels built at those budgets."""
+        if self.scenario.allocation == "uniform":
+            return self.design.predicted_loss
+        scenario = self.scenario.replace(allocation="uniform")
+        return Stages(self.table, scenario, remember=self._remember, progress=self._progress).design.predicted_loss
+
+    @cached_property
+    def track(self) -> BudgetTrack:
+        """What every total on the grid would give: the answer under a hand that drags epsilon.
+
+        It does not read the scenario's epsilon, so a drag finds it remembered.
+        """
+        s, surrogate = self.scenario, self.surrogate
+        totals = np.linspace(self.grid[-1] / TRACK_POINTS, self.grid[-1], TRACK_POINTS)
+
+        def compute() -> BudgetTrack:
+            found = []
+            for i, total in enumerate(totals):
+                self._progress(i / TRACK_POINTS, f"Allocating epsilon {total:.3g}")
+                found.append(
+                    allocate_group_budgets(self.curves, surrogate.beta, surrogate.intercept, float(total), s.p)
+                )
+            drawn = [monotone_cubic(c.epsilons, c.upper, c.derivative) for c in self.curves]
+            shares = [float(allocate_uniform(len(self.curves), float(t), s.p).epsilons[0]) for t in totals]
+            equal = [self._total([float(curve(e)) for curve in drawn]) for e in shares]
+            return BudgetTrack(
+                totals,
+                np.array([b.loss for b in found]),
+                np.array([b.lower_bound for b in found]),
+                np.array([b.epsilons for b in found]),
+                np.array(equal),
+            )
+
+        families = tuple((c.mechanism, float(c.upper[-1])) for c in self.curves)
+        key = (*self._data_key, self.groups, families, self.grid, s.digest("p", "task", "contexts", "seed"))
+        return self._stage("track", (*key, s.noise, s.remap), compute)
 
     @cached_property
     def channels(self) -> tuple[Channel | FactorisedChannel, ...]:
