@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.channel import Channel
 from core.errors import CoreError, InputError
 from core.pipeline import Stages
 from core.scenario import Scenario
@@ -46,9 +47,13 @@ def _inputs(parsed: argparse.Namespace) -> tuple[Table, Scenario]:
         raise InputError("scenario", f"The scenario file {parsed.scenario} cannot be read; check its path.") from error
 
 
+def _tell(_fraction: float, sentence: str) -> None:
+    sys.stderr.write(f"\r{sentence:<78.78}")
+
+
 def _run(parsed: argparse.Namespace) -> int:
     table, scenario = _inputs(parsed)
-    stages = Stages(table, scenario, progress=lambda f, text: sys.stderr.write(f"\r{text:<78.78}"))
+    stages = Stages(table, scenario, progress=_tell)
     result = stages.design
     sys.stderr.write("\r" + " " * 78 + "\r")
     try:
@@ -84,7 +89,8 @@ def write_curves(stages: Stages, path: Path) -> None:
                 )
             channel = result.channels[k]
             loss = result.losses[k]
-            lower = min(channel.lower_bound, loss) if channel.mechanism == "OPT" else loss
+            proven = channel.lower_bound if isinstance(channel, Channel) and channel.mechanism == "OPT" else loss
+            lower = min(proven, loss)
             rows.writerow([name, channel.mechanism, result.allocation[k], lower, loss, channel.certified_epsilon, 1])
 
 

@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core import limits
 from core.channel import Channel
 from core.curves import LossCurve, solve_curve, tuned_curve
 from core.domain import Records
 from core.mechanisms import build_channel
-from core.mechanisms.factorised import FactorisedChannel, factorised_mechanism
+from core.mechanisms.factorised import FactorisedChannel, factorised_mechanism, remap_factorised
 from core.mechanisms.optimal import OptimalSolution, solve_optimal
 from core.profile import GroupProfile
 from core.scenario import Scenario
@@ -30,13 +31,22 @@ TUNED_FAMILIES: Final = tuple(
 """Noise and remapping that the tuned rule considers beside OPT."""
 
 
-def curve_grid(epsilon: float) -> tuple[float, ...]:
-    """Return the budgets of the loss-budget curves for a total of `epsilon`.
+def curve_grid(epsilon: float, size: int) -> tuple[float, ...]:
+    """Return the budgets of a group's loss-budget curve: finer for small groups, coarse where a solve is dear.
 
-    >>> curve_grid(12.0)[-2:]
+    Parameters
+    ----------
+    epsilon : float
+        Total budget; the grid goes beyond 10 only as far as it asks.
+    size : int
+        States of the group.
+
+    Examples
+    --------
+    >>> curve_grid(12.0, 500)[-2:]
     (10.0, 15.0)
     """
-    grid = list(limits.LOSS_BUDGET_GRID)
+    grid = list(limits.LOSS_BUDGET_GRID if size <= limits.FINE_GRID_STATES else limits.COARSE_LOSS_BUDGET_GRID)
     while grid[-1] < epsilon:
         grid.append(grid[-1] + 5.0)
     return tuple(grid)
@@ -47,7 +57,7 @@ def solve_optimal_channel_of(
     epsilon: float,
     tolerance: float,
     *,
-    hint: Sequence[int] | None = None,
+    hint: NDArray[np.int64] | None = None,
     progress: Progress | None = None,
 ) -> OptimalSolution:
     """Solve the optimised channel of a group at one budget."""
@@ -59,7 +69,7 @@ def solve_optimal_channel_of(
         epsilon,
         tolerance=tolerance,
         structure=profile.structure,
-        hint=hint,
+        hint=None if hint is None else hint.tolist(),
         progress=progress,
     )
 
@@ -117,8 +127,16 @@ class FactorisedGroup:
         ]
 
     def channel(self, epsilon: float) -> FactorisedChannel:
-        """Return the certified product mechanism at a group budget."""
-        return factorised_mechanism(self.attributes, self.priors, self.scenario.p, epsilon, family=self.scenario.noise)
+        """Return the certified product mechanism at a group budget, remapped attribute by attribute if asked.
+
+        Task remapping needs a loss per attribute, which additive tasks have; else distances stand in.
+        """
+        s = self.scenario
+        channel = factorised_mechanism(self.attributes, self.priors, s.p, epsilon, family=s.noise)
+        if s.remap == "none":
+            return channel
+        tables = self.task.attribute_losses if s.remap == "task" else None
+        return remap_factorised(channel, self.priors, None if tables is None else [tables[i] for i in self.columns])
 
     def loss(self, channel: FactorisedChannel) -> float:
         """Estimate the mean loss of perturbing only this group, over `SAMPLED_RECORDS` records."""

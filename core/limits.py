@@ -44,16 +44,25 @@ class Range:
         InputError
             If it is not a real number in [low, high], or not whole where only whole numbers are allowed.
         """
-        good = isinstance(value, Real) and not isinstance(value, bool) and self.low <= float(value) <= self.high
-        if good and self.integer:
-            good = float(value) == int(float(value))  # type: ignore[arg-type]
-        if not good:
+        number = _number(value)
+        # Compared before any conversion: a whole number may be too large for a float.
+        good = number is not None and self.low <= number <= self.high
+        if number is None or not good or (self.integer and number != int(number)):
             kind = "a whole number" if self.integer else "a number"
             raise InputError(
                 self.field,
                 f"{self.field} must be {kind} from {self.low:g} to {self.high:g}, not {value!r:.60}; {self.remedy}.",
             )
-        return float(value)  # type: ignore[arg-type]
+        return float(number)
+
+
+def _number(value: object) -> int | float | None:
+    """Return a real number as Python's own type, None for anything else, truth values included."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    return float(value) if isinstance(value, Real) else None  # numpy's own numbers
 
 
 EPSILON: Final = Range(
@@ -83,5 +92,11 @@ COLUMN_LIMIT: Final = 500
 """Columns above which a table is refused."""
 LEVEL_LIMIT: Final = 200
 """Levels above which a nominal attribute is excluded by default."""
-LOSS_BUDGET_GRID: Final = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+LOSS_BUDGET_GRID: Final = (
+    *(0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0),
+    *(5.5, 6.0, 7.0, 8.0, 9.0, 10.0),
+)
 """Budgets at which loss-budget curves are solved; a total above 10 extends it by multiples of 5 up to the total."""
+COARSE_LOSS_BUDGET_GRID: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
+"""The same for groups of more than `FINE_GRID_STATES` states, where a channel takes seconds."""
+FINE_GRID_STATES: Final = 100

@@ -264,23 +264,23 @@ class Stages:
 
     # ---- stage 4: loss-budget curves, allocation, channels, certificate ----
 
-    @cached_property
-    def grid(self) -> tuple[float, ...]:
-        """Budgets at which curves are solved."""
-        return curve_grid(self.scenario.epsilon)
+    def grid(self, profile: GroupProfile) -> tuple[float, ...]:
+        """Return the budgets at which a group's curves are solved."""
+        return curve_grid(self.scenario.epsilon, profile.domain.size)
 
     def optimal_curve(self, profile: GroupProfile) -> LossCurve:
         """Return the certified bracket of the optimised channel's loss over the grid."""
-        key = (*self._profile_key(profile.domain.members), self.grid)
-        return self._stage("optimal curves", key, lambda: optimal_curve(profile, self.grid, self._progress))
+        key = (*self._profile_key(profile.domain.members), self.grid(profile))
+        return self._stage("optimal curves", key, lambda: optimal_curve(profile, self.grid(profile), self._progress))
 
     def noise_curve(self, profile: GroupProfile) -> LossCurve:
         """Return the loss of the scenario's noise over the grid (sampled for a huge group)."""
         s = self.scenario
-        key = (*self._profile_key(profile.domain.members), self.grid, s.noise, s.remap)
+        grid = self.grid(profile)
+        key = (*self._profile_key(profile.domain.members), grid, s.noise, s.remap)
         if not profile.domain.enumerated:
-            return self._stage("noise curves", key, lambda: self._huge(profile).curve(self.grid, self._progress))
-        return self._stage("noise curves", key, lambda: noise_curve(profile, self.grid, noise=s.noise, remap=s.remap))
+            return self._stage("noise curves", key, lambda: self._huge(profile).curve(grid, self._progress))
+        return self._stage("noise curves", key, lambda: noise_curve(profile, grid, noise=s.noise, remap=s.remap))
 
     def _huge(self, profile: GroupProfile) -> FactorisedGroup:
         return FactorisedGroup(profile, self.records, self.task, self.scenario)
@@ -289,11 +289,12 @@ class Stages:
         if not profile.domain.enumerated:
             return self.noise_curve(profile)
         optimise = self.affordable(profile)
-        key = (*self._profile_key(profile.domain.members), self.grid, optimise)
+        grid = self.grid(profile)
+        key = (*self._profile_key(profile.domain.members), grid, optimise)
         return self._stage(
             "tuned curves",
             key,
-            lambda: tuned_family_curve(profile, self.grid, optimise=optimise, progress=self._progress),
+            lambda: tuned_family_curve(profile, grid, optimise=optimise, progress=self._progress),
         )
 
     @cached_property
@@ -334,7 +335,8 @@ class Stages:
         It does not read the scenario's epsilon, so a drag finds it remembered.
         """
         s, surrogate = self.scenario, self.surrogate
-        totals = np.linspace(self.grid[-1] / TRACK_POINTS, self.grid[-1], TRACK_POINTS)
+        highest = curve_grid(s.epsilon, 1)[-1]
+        totals = np.linspace(highest / TRACK_POINTS, highest, TRACK_POINTS)
 
         def compute() -> BudgetTrack:
             found = []
@@ -355,7 +357,7 @@ class Stages:
             )
 
         families = tuple((c.mechanism, float(c.upper[-1])) for c in self.curves)
-        key = (*self._data_key, self.groups, families, self.grid, s.digest("p", "task", "contexts", "seed"))
+        key = (*self._data_key, self.groups, families, highest, s.digest("p", "task", "contexts", "seed"))
         return self._stage("track", (*key, s.noise, s.remap), compute)
 
     @cached_property
@@ -366,14 +368,17 @@ class Stages:
 
     def _channel(self, profile: GroupProfile, curve: LossCurve, epsilon: float) -> Channel | FactorisedChannel:
         """Build at the allocated budget; what is certified at a smaller grid budget may still lose less."""
-        s, fallback, epsilon = self.scenario, curve.channel_at(epsilon), float(epsilon)
+        s, fallback, epsilon = self.scenario, curve.channel_at(float(epsilon)), float(epsilon)
         if epsilon <= 0:
             return fallback
 
         def build() -> Channel | FactorisedChannel:
             if not profile.domain.enumerated:
                 return self._huge(profile).channel(epsilon)
-            return min([fallback, *self._candidates(profile, curve, epsilon)], key=lambda c: c.expected_loss)
+            found = self._candidates(profile, curve, epsilon)
+            if isinstance(fallback, Channel):
+                found.append(fallback)
+            return min(found, key=lambda c: c.expected_loss)
 
         key = (*self._profile_key(profile.domain.members), curve.mechanism, s.noise, s.remap, s.rule, epsilon)
         return self._stage("channels", key, build)

@@ -1,0 +1,1 @@
+"""Helper scripts: what the Makefile calls."""
