@@ -37,4 +37,4 @@ shots: env chromium
 	$(BIN)/python -m scripts.screenshots
 
 clean:
-	rm -rf $(VENV) static/plotly.min.js .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) static/plotly.min.js static/figure-* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,7 +23,7 @@ from core.dependence import (
     compute_nmi,
     estimate_noise_floor,
 )
-from core.design import BudgetTrack, Design
+from core.results import BudgetTrack, Design
 from core.domain import GroupDomain, Records, build_group_domain, build_records
 from core.errors import CertificateError
 from core.group_curves import (

@@ -118,7 +118,7 @@ def _channels(stages: Stages, k: int) -> None:
         )
         return
     token = f"channels {state.table().digest} {stages.scenario.digest()} {k}"
-    with outputs.working("Building the channels", token=token, height=CHANNEL_HEIGHT) as progress:
+    with outputs.working("Building the channels", token=token, height=CHANNEL_HEIGHT, name="channels") as progress:
         channels = cache.stages(progress).compare(k)
     names, labels = [c.mechanism for c in channels], _labels(stages, k)
     with st.container(horizontal=True, gap="medium", key="channel_controls"):

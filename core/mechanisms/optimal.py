@@ -184,8 +184,28 @@ def solve_problem(
     reduced = problem.reduce(epsilon)
     # Many small factorisations: a second thread of the linear algebra only gets in the way.
     with _threads().limit(limits=1, user_api="blas"):
-        found, rows = _solve_reduced(reduced, stop, hint)
-    return _finish(problem, reduced, found, rows)
+        found, rows = _solve_reduced(reduced.programme, stop, hint)
+    solution = _finish(problem, reduced, found, rows)
+    if not _needs_fallback(solution, reduced.programme, stop):
+        return solution
+    other = _finish(problem, reduced, solve_with_highs(reduced.programme, stop), reduced.programme.rows)
+    return _combine(solution, other)
+
+
+def _needs_fallback(solution: OptimalSolution, programme: Programme, stop: Limits) -> bool:
+    """Whether the interior point stalled well short of the tolerance on a programme that HiGHS can hold."""
+    if solution.status != "stalled" or stop.expired:
+        return False
+    small = len(programme.rows) * programme.costs.shape[1] <= _FALLBACK_ENTRIES
+    channel = solution.channel
+    return small and channel.expected_loss - channel.lower_bound > _FALLBACK_GAP * channel.expected_loss
+
+
+def _combine(first: OptimalSolution, second: OptimalSolution) -> OptimalSolution:
+    """Return the better integers with the larger of both proven bounds."""
+    chosen = min(first, second, key=lambda s: s.channel.expected_loss)
+    bound = min(max(first.channel.lower_bound, second.channel.lower_bound), chosen.channel.expected_loss)
+    return replace(chosen, channel=replace(chosen.channel, lower_bound=bound))
 
 
 _controllers: list[ThreadpoolController] = []
@@ -197,21 +217,13 @@ def _threads() -> ThreadpoolController:
     return _controllers[0]
 
 
-def _solve_reduced(reduced: Reduced, stop: Limits, hint: Hint | None) -> tuple[Bracketed, RatioRows]:
-    programme = reduced.programme
+def _solve_reduced(programme: Programme, stop: Limits, hint: Hint | None) -> tuple[Bracketed, RatioRows]:
     constant, rows = solve_constant(programme)
     if constant.loss - constant.lower_bound <= stop.tolerance * constant.loss:
         return constant, rows
     outputs, start = _read_hint(hint, programme)
     work = estimate_work(programme.rows)
-    found = solve_pruned(programme, stop, work=work, hint=outputs, multipliers=start)
-    gap = (found.loss - found.lower_bound) / found.loss
-    small = len(programme.rows) * programme.costs.shape[1] <= _FALLBACK_ENTRIES
-    if found.status == "stalled" and gap > _FALLBACK_GAP and small:
-        other = solve_with_highs(programme, stop)
-        if other.loss - other.lower_bound < found.loss - found.lower_bound:
-            found = other
-    return found, programme.rows
+    return solve_pruned(programme, stop, work=work, hint=outputs, multipliers=start), programme.rows
 
 
 def _read_hint(hint: Hint | None, programme: Programme) -> tuple[NDArray[np.int64] | None, FloatArray | None]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.allocation import GroupBudgets
 from core.curves import LossCurve, monotone_cubic
-from core.design import BudgetTrack, Design
+from core.results import BudgetTrack, Design
 from core.plots.interaction import Handle, Ride
 from core.plots.palette import DPN, LOOKS, OPT, TUNED, UNIFORM
 from core.plots.template import Mark, Picture, axis, bare, escape, heading, note, panel, percent, shorten, sig, small
@@ -78,7 +78,7 @@ class BudgetView:
     def equal(self) -> float:
         """Budget of every group under the equal split, epsilon / K^(1/q)."""
         q = self.budgets.allocation.q
-        return self.design.scenario.epsilon / len(self.names) ** (0.0 if math.isinf(q) else 1.0 / q)
+        return float(self.design.scenario.epsilon / len(self.names) ** (0.0 if math.isinf(q) else 1.0 / q))
 
 
 def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:

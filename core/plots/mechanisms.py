@@ -274,7 +274,7 @@ def plot_channels(
     notes.append(panel(f"Row of state {row + 1}", "x3", "y3", font={"size": 13, "color": "@text"}))
     return Picture(
         traces=traces,
-        layout=sheet(left=34, right=8, bottom=44, annotations=notes, barmode="group", bargap=0.15, **axes),
+        layout=sheet(left=34, right=8, bottom=44, annotations=notes, barmode="group", bargap=0.15) | axes,
         height=CHANNEL_HEIGHT,
         name="channels",
         alt=f"Channels {shown[0]} and {shown[1]} on {len(labels)} states.",

@@ -8,7 +8,7 @@ import pytest
 
 from core import sample_scenario
 from core.channel import TOTAL
-from core.design import METHODS
+from core.results import METHODS
 from core.errors import InputError
 from core.mechanisms.factorised import FactorisedChannel
 from core.metric import dual_exponent

@@ -1,0 +1,5 @@
+"""The app: page table, sidebar and pages are in `pages/_ui/shell.py`."""
+
+from pages._ui.shell import main
+
+main()

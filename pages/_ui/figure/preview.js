@@ -1,0 +1,161 @@
+// What follows a handle at frame rate without the server: fading, grouping, changing sides, riding along a curve.
+
+export const FAINT = 0.1; // opacity of what a threshold has removed
+const HULL = 0.15; // opacity of the outline around a group
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Outlines of the marker symbols that points may change to, in plotly's proportions. */
+const SYMBOLS = {
+  circle: (r) => `M${r},0A${r},${r} 0 1,1 0,${-r}A${r},${r} 0 0,1 ${r},0Z`,
+  diamond: (r) => `M${1.3 * r},0L0,${1.3 * r}L${-1.3 * r},0L0,${-1.3 * r}Z`,
+  square: (r) => `M${r},${r}H${-r}V${-r}H${r}Z`,
+  "triangle-up": (r) => `M${-1.1547 * r},${0.577 * r}H${1.1547 * r}L0,${-1.1547 * r}Z`,
+};
+
+/** The drawn group and the full description of every trace, by uid. */
+function tracesByUid(plot) {
+  const found = new Map(plot._fullData.map((trace) => [trace.uid, { trace, node: null }]));
+  for (const node of plot.querySelectorAll("g.trace")) {
+    const uid = node.__data__?.[0]?.trace?.uid;
+    if (found.has(uid)) found.get(uid).node = node;
+  }
+  return found;
+}
+
+const points = (node) => [...node.querySelectorAll("path.point, .point > path")];
+
+function fade(view, spec, value) {
+  for (const [uid, weight] of Object.entries(spec.weights)) dim(view, uid, weight > value);
+}
+
+function dim(view, uid, shown) {
+  const node = view.traces.get(uid)?.node;
+  if (!node) return null;
+  node.classList.add("fading");
+  node.style.opacity = shown ? 1 : FAINT;
+  return node;
+}
+
+/** Connected components by union-find; a group's root is its smallest node. */
+export function group(count, edges, value) {
+  const parent = [...Array(count).keys()];
+  const find = (i) => {
+    while (parent[i] !== i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (const [, i, j, weight] of edges) {
+    if (!(weight > value)) continue;
+    const [a, b] = [find(i), find(j)];
+    parent[Math.max(a, b)] = Math.min(a, b);
+  }
+  return parent.map((_, i) => find(i));
+}
+
+function components(view, spec, value) {
+  const entry = view.traces.get(spec.nodes);
+  if (!entry?.node) return;
+  const marks = points(entry.node);
+  const roots = group(marks.length, spec.edges, value);
+  const size = new Map();
+  for (const root of roots) size.set(root, (size.get(root) || 0) + 1);
+  const colour = (i) => spec.colours[roots[i] % spec.colours.length];
+  marks.forEach((mark, i) => {
+    const alone = size.get(roots[i]) === 1;
+    mark.style.fill = alone ? view.tokens["@bg"] : colour(i);
+    mark.style.stroke = alone ? view.tokens["@neutral"] : view.tokens["@ring"];
+  });
+  for (const [uid, i, , weight] of spec.edges) {
+    const line = dim(view, uid, weight > value)?.querySelector(".js-line");
+    if (line) line.style.stroke = weight > value ? colour(i) : view.tokens["@neutral"];
+  }
+  if (spec.hull) outline(view, spec, entry.trace, roots, colour, value);
+}
+
+/** A soft outline: thick round lines under each group, transparent as a whole so that crossings do not add up. */
+function outline(view, spec, trace, roots, colour, value) {
+  const [xaxis, yaxis] = axes(view, trace);
+  const spot = (i) => `${xaxis._offset + xaxis.d2p(trace.x[i])},${yaxis._offset + yaxis.d2p(trace.y[i])}`;
+  const paths = new Map();
+  for (const [, i, j, weight] of spec.edges) {
+    if (weight > value) paths.set(roots[i], (paths.get(roots[i]) || "") + `M${spot(i)}L${spot(j)}`);
+  }
+  const layer = view.hulls;
+  const drawn = new Map([...layer.children].map((path) => [Number(path.dataset.root), path]));
+  for (const [root, line] of paths) {
+    const path = drawn.get(root) || layer.appendChild(document.createElementNS(SVG, "path"));
+    drawn.delete(root);
+    path.dataset.root = root;
+    path.setAttribute("d", line);
+    path.setAttribute("style", `stroke:${colour(root)};stroke-width:${spec.hull}px;opacity:${HULL}`);
+  }
+  for (const path of drawn.values()) path.remove();
+}
+
+function sides(view, spec) {
+  const entry = view.traces.get(spec.trace);
+  if (!entry?.node) return;
+  const values = spec.conditions.map((rule) => view.value(rule.handle));
+  const size = entry.trace.marker?.size;
+  points(entry.node).forEach((mark, k) => {
+    const i = spec.order.length ? spec.order[k] : k;
+    const inside = spec.conditions.every((rule, c) => {
+      const own = rule.values[i];
+      return own !== null && (rule.most ? own <= values[c] : own > values[c]);
+    });
+    const [colour, symbol] = inside ? spec.inside : spec.outside;
+    mark.style.fill = view.tokens[colour] ?? colour;
+    if (entry.trace.type === "scatter" && SYMBOLS[symbol])
+      mark.setAttribute("d", SYMBOLS[symbol]((Array.isArray(size) || ArrayBuffer.isView(size) ? size[k] : size) / 2));
+  });
+}
+
+function ride(view, spec, value) {
+  const entry = view.traces.get(spec.trace);
+  const mark = entry?.node && points(entry.node)[0];
+  if (!mark) return;
+  const [xaxis, yaxis] = axes(view, entry.trace);
+  const x = spec.x.length ? along(spec, spec.x, value) : value;
+  const place = `translate(${xaxis.d2p(x)},${yaxis.d2p(along(spec, spec.y, value))})`;
+  mark.setAttribute("transform", place);
+}
+
+/** The track's value at a handle's value: a step function or linear in between. */
+export function along(spec, track, value) {
+  const { at } = spec;
+  let k = at.findIndex((entry) => entry > value);
+  if (k < 0) k = at.length;
+  if (k === 0) return track[0];
+  if (spec.steps || k === at.length) return track[k - 1];
+  const share = (value - at[k - 1]) / (at[k] - at[k - 1]);
+  return track[k - 1] + share * (track[k] - track[k - 1]);
+}
+
+/** Uids of the traces that a threshold has removed, for a download. */
+export function faded(figure) {
+  const gone = new Set();
+  for (const spec of figure.data.previews) {
+    const weights = { fade: () => Object.entries(spec.weights), components: () => spec.edges.map((e) => [e[0], e[3]]) };
+    const value = figure.handles.get(spec.handle)?.value;
+    for (const [uid, weight] of weights[spec.kind]?.() ?? []) if (!(weight > value)) gone.add(uid);
+  }
+  return gone;
+}
+
+const axes = (view, trace) =>
+  [trace.xaxis || "x", trace.yaxis || "y"].map((name) => view.layout[name[0] + "axis" + name.slice(1)]);
+
+const KINDS = { fade, components, sides, ride };
+
+/** Show every preview for the values at which the handles stand now. */
+export function showPreviews(figure) {
+  const { previews } = figure.data;
+  if (!previews.length) return;
+  const view = {
+    traces: tracesByUid(figure.plot),
+    layout: figure.plot._fullLayout,
+    tokens: figure.theme.tokens,
+    hulls: figure.hulls,
+    value: (name) => figure.handles.get(name)?.value,
+  };
+  for (const spec of previews) KINDS[spec.kind](view, spec, view.value(spec.handle));
+}

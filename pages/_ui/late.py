@@ -1,0 +1,94 @@
+"""What a page computes after its picture is there: remembered for the session, shown by a second run of the page."""
+
+import html
+import time
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+import streamlit as st
+
+from core.errors import CoreError
+from core.pipeline import Progress, Stages
+from pages._ui import cache, outputs, state
+from pages._ui.outputs import Metric
+from pages._ui.strip import live_strip
+
+_TICK: Final = 0.08
+"""Seconds between two looks at whether the run was superseded."""
+_STRIP: Final = "strip"
+
+
+def recall(name: str, token: Hashable) -> Any:
+    """Return what was kept under a name if it was computed for this token, else None."""
+    kept = state.option(f"late_{name}")
+    return kept[1] if kept is not None and kept[0] == token else None
+
+
+def keep(name: str, token: Hashable, value: Any) -> Any:
+    """Keep one value under a name in the session, in place of the last one, and return it."""
+    state.set_option(f"late_{name}", (token, value))
+    return value
+
+
+def finish(name: str, token: Hashable, sentence: str, compute: Callable[[Progress], Any]) -> None:
+    """Compute what is not yet kept, at the end of a page, then run the page again with it.
+
+    Parameters
+    ----------
+    name, token
+        As for `recall`.
+    sentence : str
+        What is being done.
+    compute : callable (progress) -> value
+        Not None; while it runs, any change that a person makes abandons it.
+    """
+    if recall(name, token) is not None:
+        return
+    place = st.empty()
+    last = 0.0
+
+    def progress(fraction: float, words: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _TICK:
+            last = now
+            place.progress(
+                min(1.0, max(0.0, fraction)), text=html.escape(f"{sentence}: {words}" if words else sentence)
+            )
+
+    progress(0.0, "")
+    keep(name, token, compute(progress))
+    st.rerun()
+
+
+def _token() -> Hashable:
+    return state.source(), state.table().digest, state.scenario().digest()
+
+
+def strip(stages: Stages) -> tuple[Metric, ...]:
+    """Return the live strip if the design is known, else the number of groups and what is still being computed."""
+    try:
+        known = recall(_STRIP, _token())
+        if known is not None and not known[1]:
+            strip: tuple[Metric, ...] = known[0]
+            return strip
+        groups = Metric("Groups (K)", str(len(stages.groups)), f"of {len(stages.records.attributes)} attributes")
+        wait = "see below" if known else "being computed"
+        return (groups, *(Metric(m.label, "–", wait) for m in outputs.EMPTY_STRIP[1:]))
+    except CoreError:
+        return outputs.EMPTY_STRIP
+
+
+def finish_strip() -> None:
+    """Compute the design for the live strip at the end of a page; why there is none is said where this is called."""
+
+    def compute(progress: Progress) -> tuple[tuple[Metric, ...], str]:
+        try:
+            return live_strip(cache.stages(progress)), ""
+        except CoreError as error:
+            return (), str(error)
+
+    finish(_STRIP, _token(), "Designing the mechanism for the figures at the top", compute)
+    sentence = recall(_STRIP, _token())[1]
+    if sentence:
+        outputs.remark(f"There is no design yet: {sentence}")

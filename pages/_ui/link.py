@@ -1,0 +1,114 @@
+"""A scenario as an address: only what differs from the source's own scenario, and nothing of an upload's content."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from core.errors import InputError
+from core.scenario import Scenario
+
+UPLOAD: Final = "upload"
+"""Name of the source that is a person's own table."""
+SOURCE: Final = "data"
+COLUMNS: Final = "columns"
+_KNOBS: Final = tuple(f.name for f in dataclasses.fields(Scenario) if f.name != "attributes")
+_PRIVATE: Final = frozenset({"levels", "edges", "distance", "low", "high"})
+"""What an address never says of an upload's column: these repeat its content."""
+_NONE: Final = "none"
+_LONGEST: Final = 6000
+"""Characters of column settings beyond which servers may refuse an address; the columns are then left out."""
+
+
+def names() -> frozenset[str]:
+    """Return every name that an address of the app may carry."""
+    return frozenset({SOURCE, COLUMNS, *_KNOBS})
+
+
+def write(source: str, scenario: Scenario, base: Scenario) -> dict[str, str]:
+    """Return the address's parameters for a scenario.
+
+    Parameters
+    ----------
+    source : str
+        A sample's name or 'upload'.
+    scenario, base : Scenario
+        The scenario, and the one with which the source opens.
+    """
+    query = {SOURCE: source}
+    for name in _KNOBS:
+        value = getattr(scenario, name)
+        if value != getattr(base, name):
+            query[name] = _word(value)
+    if scenario.attributes != base.attributes:
+        columns = json.dumps(_columns(source, scenario), separators=(",", ":"))
+        if len(columns) <= _LONGEST:
+            query[COLUMNS] = columns
+    return query
+
+
+def _columns(source: str, scenario: Scenario) -> list[dict[str, Any]]:
+    hidden = _PRIVATE if source == UPLOAD else frozenset()
+    entries = []
+    for entry in json.loads(scenario.to_json())["attributes"]:
+        kept = {name: value for name, value in entry.items() if name not in hidden}
+        if source == UPLOAD and kept.get("binning") == "edges":
+            del kept["binning"]
+        if len(kept) > 1:
+            entries.append(kept)
+    return entries
+
+
+def _word(value: object) -> str:
+    if value is None:
+        return _NONE
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "inf" if value == math.inf else str(value)
+
+
+def read(query: Mapping[str, str], base: Scenario) -> tuple[Scenario, str]:
+    """Return the scenario of an address and one sentence about what was not usable, empty if all was.
+
+    Parameters
+    ----------
+    query : mapping of str to str
+        The address's parameters; unknown ones are left alone.
+    base : Scenario
+        The scenario with which the source opens.
+    """
+    scenario, refused = base, []
+    for name in (*_KNOBS, COLUMNS):
+        if name not in query:
+            continue
+        try:
+            changes = _attributes(query[name]) if name == COLUMNS else {name: _value(name, query[name])}
+            scenario = scenario.replace(**changes)
+        except (InputError, ValueError, OverflowError, RecursionError):
+            refused.append(name)
+    if not refused:
+        return scenario, ""
+    verb = "is" if len(refused) == 1 else "are"
+    return scenario, f"In this link {_listed(refused)} {verb} not usable; the usual setting is shown instead."
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _value(name: str, word: str) -> object:
+    usual = getattr(Scenario(), name)
+    if word == _NONE:
+        return None
+    if isinstance(usual, bool):
+        return {"true": True, "false": False}[word] if word in {"true", "false"} else word
+    if name == "target" or isinstance(usual, int):
+        return int(word)
+    if isinstance(usual, float) or name == "tau_dpn":
+        return float(word)
+    return word
+
+
+def _attributes(word: str) -> dict[str, Any]:
+    return {"attributes": Scenario.from_json(json.dumps({"attributes": json.loads(word)})).attributes}

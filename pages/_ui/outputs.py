@@ -1,0 +1,264 @@
+"""The parts of a page, the same everywhere: head with strip, bench, key, sentence, tabs, empty state, refusal."""
+
+import html
+import re
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.errors import CoreError
+from core.plots.template import sig
+from pages._ui import state
+
+HEAD_HEIGHT: Final = 118
+MEANS_HEIGHT: Final = 50
+CONTROLS_WIDTH: Final = 200
+_STYLED_ROWS: Final = 2000
+"""Above this many rows a table shows plain numbers: styling them would be slow."""
+_TICK: Final = 0.08
+"""Seconds between two looks at whether the run was superseded."""
+_BOLD: Final = re.compile(r"\*\*(.+?)\*\*")
+
+
+class Metric(NamedTuple):
+    """One entry of the live strip.
+
+    Parameters
+    ----------
+    label : str
+        What it is.
+    value : str
+        The number.
+    note : str
+        Of how many, in which unit, with which gap.
+    """
+
+    label: str
+    value: str
+    note: str = ""
+
+
+EMPTY_STRIP: Final = (
+    Metric("Groups (K)", "–"),
+    Metric("Optimised (OPT)", "–"),
+    Metric("Predicted loss", "–"),
+    Metric("Certified epsilon", "–"),
+)
+"""The strip before there is a design."""
+
+
+def _rich(sentence: str) -> str:
+    """Return a sentence as HTML: everything is text, only **bold** is markup."""
+    return _BOLD.sub(r"<b>\1</b>", html.escape(sentence, quote=False))
+
+
+def head(question: str, lede: str, strip: Sequence[Metric] = EMPTY_STRIP) -> None:
+    """Show the page's question, one sentence and the live strip, in a box of fixed height."""
+    entries = "".join(
+        f"<div><dt>{html.escape(m.label)}</dt><dd>{html.escape(m.value)}<small>{html.escape(m.note)}</small></dd></div>"
+        for m in strip
+    )
+    with st.container(height=HEAD_HEIGHT, border=False, key="head"):
+        st.html(
+            f'<h1 class="question">{html.escape(question)}</h1><p class="lede">{_rich(lede)}</p>'
+            f'<dl class="strip">{entries}</dl>'
+        )
+
+
+def bench() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return the container of the figure and, beside it, the narrow one of its controls, 200 px at every width."""
+    with st.container(horizontal=True, gap="medium", wrap=False, key="bench"):
+        return st.container(key="bench_figure"), st.container(width=CONTROLS_WIDTH, key="bench_controls")
+
+
+_SWATCHES: Final = {
+    "circle": '<circle cx="8" cy="8" r="6" fill="{c}"/>',
+    "ring": '<circle cx="8" cy="8" r="5" fill="none" stroke="{c}" stroke-width="2"/>',
+    "diamond": '<path d="M8 1 15 8 8 15 1 8Z" fill="{c}"/>',
+    "square": '<path d="M2 2H14V14H2Z" fill="{c}"/>',
+    "triangle": '<path d="M8 2 15 14H1Z" fill="{c}"/>',
+    "cross": '<path d="M3 3 13 13M13 3 3 13" stroke="{c}" stroke-width="2.5"/>',
+    "line": '<path d="M0 8H16" stroke="{c}" stroke-width="3"/>',
+    "dash": '<path d="M0 8H16" stroke="{c}" stroke-width="2" stroke-dasharray="6 3"/>',
+    "dot": '<path d="M0 8H16" stroke="{c}" stroke-width="2" stroke-dasharray="2 2"/>',
+    "dashdot": '<path d="M0 8H16" stroke="{c}" stroke-width="2" stroke-dasharray="7 2 2 2"/>',
+    "band": '<rect y="3" width="16" height="10" fill="{c}" opacity=".2"/>'
+    '<path d="M0 3H16M0 13H16" stroke="{c}" stroke-dasharray="1.5 2"/>',
+    "hatch": '<rect y="2" width="16" height="12" fill="{c}" opacity=".25"/>'
+    '<path d="M0 14 12 2M6 14 16 4" stroke="{c}" stroke-width="1.5"/>',
+}
+_GREY: Final = "#8A9299"
+"""A neutral that is seen on both backgrounds; an image cannot read the theme."""
+
+
+def key(*rows: tuple[str, str, str]) -> None:
+    """Show the key of a figure under its controls.
+
+    Parameters
+    ----------
+    *rows : (kind, colour, text)
+        Kind of swatch ('circle', 'ring', 'diamond', 'square', 'triangle', 'cross', 'line', 'dash', 'dot', 'dashdot',
+        'band', 'hatch'), colour (tokens become a neutral grey) and what it stands for, as plain text.
+    """
+    st.html('<p class="key">' + "".join(_swatch(*row) for row in rows) + "</p>")
+
+
+def _swatch(kind: str, colour: str, meaning: str) -> str:
+    mark = _SWATCHES[kind].replace("{c}", _GREY if colour.startswith("@") else colour)
+    image = quote(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">{mark}</svg>')
+    # st.html drops inline drawings but keeps an image in a style.
+    return f"<span><i style=\"background-image:url('data:image/svg+xml,{image}')\"></i>{html.escape(meaning)}</span>"
+
+
+def means(sentence: str) -> None:
+    """Show what the picture means in one or two sentences; **bold** is the only markup, names are shown as text."""
+    with st.container(height=MEANS_HEIGHT, border=False, key="means"):
+        st.html(f'<p class="means">{_rich(sentence)}</p>')
+
+
+def tabs(
+    *,
+    numbers: pd.DataFrame | None = None,
+    method: str = "",
+    details: Callable[[], None] | None = None,
+    first: Mapping[str, Callable[[], None]] | None = None,
+    name: str = "numbers",
+) -> None:
+    """Show the tabs under a figure: Numbers with its CSV, Method, Details.
+
+    Parameters
+    ----------
+    numbers : pandas.DataFrame or None
+        Shown with three significant digits, downloaded at full precision.
+    method : str
+        Markdown: formula, symbol, source. Never put names of a table into it.
+    details : callable or None
+        Draws the third tab.
+    first : mapping of str to callable, or None
+        Tabs before the three.
+    name : str
+        File name of the CSV, without ending.
+    """
+    parts: dict[str, Callable[[], None]] = dict(first or {})
+    if numbers is not None:
+        parts["Numbers"] = lambda: table(numbers, name=name)
+    if method:
+        parts["Method"] = lambda: _method(method)
+    if details is not None:
+        parts["Details"] = details
+    if not parts:
+        return
+    for tab, draw in zip(st.tabs(list(parts)), parts.values(), strict=True):
+        with tab:
+            draw()
+
+
+def _method(method: str) -> None:
+    with st.container(key="method"):
+        st.markdown(method)
+
+
+def table(frame: pd.DataFrame, *, name: str) -> None:
+    """Show a table with three significant digits and offer it as CSV at full precision."""
+    st.dataframe(_styled(frame), hide_index=True, width="stretch", key=f"table_{name}")
+    st.download_button(
+        "Download CSV",
+        data=lambda: to_csv(frame),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        key=f"csv_{name}",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )
+
+
+def _number(value: Any) -> str:
+    return sig(float(value))
+
+
+def _styled(frame: pd.DataFrame) -> Any:
+    if len(frame) > _STYLED_ROWS or not frame.columns.is_unique:
+        return frame
+    columns: list[Hashable] = [name for name in frame.columns if pd.api.types.is_float_dtype(frame[name])]
+    return frame.style.format(_number, subset=columns) if columns else frame
+
+
+def to_csv(frame: pd.DataFrame) -> bytes:
+    """Return a table as CSV in UTF-8 at full precision."""
+    return frame.to_csv(index=False, lineterminator="\n").encode("utf-8")
+
+
+def empty(sentence: str, button: str, on_click: Callable[[], None], *, height: int = 480) -> None:
+    """Show the empty state where the figure will be: one sentence and the button that fills it."""
+    with st.container(height=height, key="empty", horizontal_alignment="center", vertical_alignment="center"):
+        st.html(f'<p class="empty">{_rich(sentence)}</p>', width="content")
+        st.button(button, key="empty_button", on_click=on_click)
+
+
+def refusal(sentence: str) -> None:
+    """Show why something is refused and what to do; the sentence is plain text."""
+    st.html(f'<div class="refusal" role="alert">{_rich(sentence)}</div>')
+
+
+def remark(sentence: str) -> None:
+    """Show something worth knowing that stops nothing; **bold** is the only markup."""
+    st.html(f'<div class="remark" role="status">{_rich(sentence)}</div>')
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Show an error that a person can cause as its sentence and stop the page; also usable as a decorator."""
+    try:
+        yield
+    except CoreError as error:
+        refusal(str(error))
+        st.stop()
+
+
+@contextmanager
+def working(
+    sentence: str, *, token: str, height: int = 480, name: str = "page"
+) -> Iterator[Callable[[float, str], None]]:
+    """Show what is being done, how far it is, and a button that stops it, while a long computation runs.
+
+    Parameters
+    ----------
+    sentence : str
+        What is being done.
+    token : str
+        Digest of what is computed; a stopped computation stays stopped until its token changes or one continues.
+    height : int
+        Height of the figure that will stand there, so that nothing jumps.
+    name : str
+        Part of its widgets' keys, needed where a page has more than one.
+
+    Yields
+    ------
+    callable
+        The progress callback for core functions. Calling it lets a newer change abandon this run.
+    """
+    if state.option("stopped") == token:
+        empty("Stopped.", "Continue", lambda: state.set_option("stopped", None), height=height)
+        st.stop()
+    place = st.empty()
+    with place.container(height=height, border=False, key=f"working_{name}"):
+        bar = st.progress(0.0, text=html.escape(sentence))
+        st.button("Stop", key=f"working_stop_{name}", on_click=lambda: state.set_option("stopped", token))
+    last = 0.0
+
+    def progress(fraction: float, words: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _TICK:
+            last = now
+            bar.progress(min(1.0, max(0.0, fraction)), text=f"{sentence}: {words}" if words else sentence)
+
+    yield progress
+    place.empty()

@@ -1,0 +1,165 @@
+"""The frame of the app: page table, sidebar with what is global, and the guard against deep links."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from pages._ui import figure, inputs, outputs, state, text
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_HERE: Final = Path(__file__).parent
+SIDEBAR_WIDTH: Final = 240
+SECTIONS: Final = {
+    "Design a mechanism": (
+        ("data", "Data"),
+        ("dependencies", "Dependencies"),
+        ("losses", "Loss"),
+        ("mechanisms", "Mechanisms"),
+        ("budget", "Budget"),
+        ("evaluation", "Evaluation"),
+        ("release", "Release"),
+    ),
+    "Release at several budgets": (
+        ("noise_tiers", "Noise tiers"),
+        ("categorical_tiers", "Categorical tiers"),
+    ),
+    "Learn": (("concepts", "Concepts"),),
+}
+"""File and title of every page; a page is in the menu when its file exists."""
+_EPSILON_SLIDER: Final = (0.25, 10.0)
+_EXPONENTS: Final = {1.0: "1", 2.0: "2", float("inf"): "∞", 0.0: "other"}
+_OTHER: Final = 0.0
+_OTHER_START: Final = 3.0
+
+_started = False
+
+
+def listed() -> dict[str, list[tuple[str, str]]]:
+    """Return name and title of the pages whose files exist, by section."""
+    there = {
+        section: [(name, title) for name, title in entries if (ROOT / "pages" / f"{name}.py").is_file()]
+        for section, entries in SECTIONS.items()
+    }
+    return {section: entries for section, entries in there.items() if entries}
+
+
+def pages() -> dict[str, list[StreamlitPage]]:
+    """Return the menu; the first page opens. No icons: the browser would fetch a font from outside."""
+    first = next(iter(listed().values()))[0]
+    return {
+        section: [
+            st.Page(ROOT / "pages" / f"{name}.py", title=title, url_path=name, default=(name, title) == first)
+            for name, title in entries
+        ]
+        for section, entries in listed().items()
+    }
+
+
+def guard() -> None:
+    """Start the app where a deep link on a fresh server runs a page file alone; the first line of every page."""
+    if not _started:
+        _navigate()
+        st.rerun()
+
+
+def _navigate() -> StreamlitPage:
+    """Return the chosen page; the menu is off until here, so that file names never show as one (nor set its width)."""
+    st.set_page_config(page_title="mDP Explorer", layout="wide", initial_sidebar_state=SIDEBAR_WIDTH)
+    st.set_option("client.showSidebarNavigation", True)
+    return st.navigation(pages(), expanded=True)
+
+
+def main() -> None:
+    """Run the app: set up, sidebar, and the chosen page inside the one error handler."""
+    global _started  # noqa: PLW0603 - the deep-link guard asks once per process
+    _started = True
+    chosen = _navigate()
+    st.html(_HERE / "style.css")
+    st.logo(str(_HERE / "mark.svg"), size="medium")
+    figure.prepare(ROOT / "static")
+    state.scenario()
+    with st.sidebar:
+        sidebar()
+    for sentence in state.notices():
+        outputs.remark(sentence)
+    state.write_link()
+    with outputs.guarded():
+        chosen.run()
+
+
+def sidebar() -> None:
+    """Show what is global: data set, task, epsilon, metric, undo, pins, save and open."""
+    source = inputs.Cell("source", state.source(), state.choose_source)
+    inputs.choice(source, options=text.SOURCES, label="Data set")
+    inputs.choice("task")
+    inputs.slider("epsilon", bounds=_EPSILON_SLIDER, step=0.25)
+    _exponent()
+    with st.container(horizontal=True, gap="small", key="history"):
+        _button("Undo", ":material/undo:", state.undo, "undo", disabled=not state.can_undo())
+        _button("Redo", ":material/redo:", state.redo, "redo", disabled=not state.can_redo())
+    with st.container(horizontal=True, gap="small", key="pins"):
+        for slot in ("A", "B"):
+            _pin(slot)
+    _save()
+
+
+def _button(label: str, icon: str, action: Any, key: str, *, disabled: bool = False) -> None:
+    st.button(label, icon=icon, key=key, on_click=action, type="tertiary", disabled=disabled, width="stretch")
+
+
+def _exponent() -> None:
+    p = state.scenario().p
+    other = p not in _EXPONENTS or state.option("own_p", False)
+
+    def write(chosen: float) -> None:
+        state.set_option("own_p", chosen == _OTHER)
+        state.update(p=_OTHER_START if chosen == _OTHER else chosen)
+
+    cell = inputs.Cell("p", _OTHER if other else p, write)
+    inputs.segments(cell, options=_EXPONENTS)
+    if other:
+        inputs.number("p", step=0.5, label="Exponent", help="Any number from 1.", show_ends=False)
+
+
+def _pin(slot: str) -> None:
+    pinned = state.pins().get(slot)
+    if pinned is None:
+        help = "Keep this scenario aside and compare it on every results page."
+        st.button(f"Pin {slot}", key=f"pin_{slot}", on_click=state.pin, args=(slot,), help=help, width="stretch")
+        return
+    with st.popover(f"{slot} pinned", key=f"pinned_{slot}", width="stretch"):
+        st.html(f'<p class="pinned">{_summary(pinned)}</p>')
+        st.button("Open it", key=f"open_{slot}", on_click=state.open_pin, args=(slot,), width="stretch")
+        st.button("Pin this instead", key=f"repin_{slot}", on_click=state.pin, args=(slot,), width="stretch")
+        st.button("Unpin", key=f"unpin_{slot}", on_click=state.unpin, args=(slot,), width="stretch")
+
+
+def _summary(pinned: state.Pin) -> str:
+    task = dict(text.KNOBS["task"].options)[pinned.scenario.task]
+    source = text.SOURCES[pinned.source]
+    return f"{source}, {task.lower()}, epsilon {pinned.scenario.epsilon:g}, tau {pinned.scenario.tau_group:g}"
+
+
+def _save() -> None:
+    scenario = state.scenario()
+    with st.container(horizontal=True, gap="small", key="files"):
+        st.download_button(
+            "Save",
+            data=scenario.to_json().encode("utf-8"),
+            file_name="scenario.json",
+            mime="application/json",
+            key="save_scenario",
+            on_click="ignore",
+            help="Every knob as a file, to open again here or to run without the app.",
+            width="stretch",
+        )
+        with st.popover("Open", key="open_popover", width="stretch"):
+            st.file_uploader("Saved scenario", type="json", key="open_scenario", max_upload_size=1, on_change=_opened)
+
+
+def _opened() -> None:
+    file = state.uploaded("open_scenario")
+    if file is not None:
+        state.open_scenario(file.getvalue())
