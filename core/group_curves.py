@@ -1,6 +1,7 @@
 """Loss-budget curves of one group, one function per family: noise, optimised, sampled, tuned."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from core import limits
 from core.channel import Channel
-from core.curves import LossCurve, solve_curve, tuned_curve
+from core.curves import LossCurve, refine, solve_curve, tuned_curve
 from core.domain import Records
 from core.mechanisms import build_channel
 from core.mechanisms.factorised import FactorisedChannel, factorised_mechanism, remap_factorised
@@ -100,7 +101,15 @@ def noise_curve(
     def build(epsilon: float, _hint: Channel | None) -> Channel:
         return build_channel(noise, profile.problem, epsilon, remap=remap)
 
-    return solve_curve(build, grid, mechanism=noise, progress=progress)
+    # Only channels of the grid are ever used, which makes the curve a step function and its lower bound tight.
+    return replace(solve_curve(build, grid, mechanism=noise, progress=progress), stepwise=True)
+
+
+def refine_noise(profile: GroupProfile, curve: LossCurve, epsilon: float, *, noise: str, remap: str) -> LossCurve:
+    """Return a noise curve with one more budget, where the budget is not one of its own already."""
+    if epsilon < limits.EPSILON.low or np.isclose(curve.epsilons, epsilon, rtol=1e-12, atol=0).any():
+        return curve
+    return refine(curve, epsilon, lambda e, _hint: build_channel(noise, profile.problem, e, remap=remap))
 
 
 class FactorisedGroup:

@@ -23,24 +23,25 @@ from core.dependence import (
     compute_nmi,
     estimate_noise_floor,
 )
-from core.results import BudgetTrack, Design
 from core.domain import GroupDomain, Records, build_group_domain, build_records
 from core.errors import CertificateError
 from core.group_curves import (
     FINAL_TOLERANCE,
-    TUNED_FAMILIES,
     FactorisedGroup,
     compare_channels,
     curve_grid,
     noise_curve,
     optimal_curve,
+    refine_noise,
     solve_optimal_channel_of,
     tuned_family_curve,
 )
-from core.mechanisms import build_channel
+from core.limits import EPSILON, FINE_GRID_STATES
 from core.mechanisms.factorised import FactorisedChannel
-from core.metric import dual_norm
+from core.mechanisms.optimal import OptimalSolution
+from core.metric import dual_norm, uniform_split
 from core.profile import GroupProfile, profile_group
+from core.results import BudgetTrack, Design
 from core.scenario import Scenario
 from core.surrogate import Surrogate, fit_surrogate
 from core.table import Table
@@ -275,12 +276,18 @@ class Stages:
 
     def noise_curve(self, profile: GroupProfile) -> LossCurve:
         """Return the loss of the scenario's noise over the grid (sampled for a huge group)."""
-        s = self.scenario
-        grid = self.grid(profile)
+        s, grid = self.scenario, self.grid(profile)
         key = (*self._profile_key(profile.domain.members), grid, s.noise, s.remap)
         if not profile.domain.enumerated:
             return self._stage("noise curves", key, lambda: self._huge(profile).curve(grid, self._progress))
-        return self._stage("noise curves", key, lambda: noise_curve(profile, grid, noise=s.noise, remap=s.remap))
+        curve = self._stage("noise curves", key, lambda: noise_curve(profile, grid, noise=s.noise, remap=s.remap))
+        if s.allocation != "uniform" and profile.domain.size > FINE_GRID_STATES:
+            return curve
+        # Noise is a step function of grid budgets, so the equal split needs its own budget to be judged fairly.
+        share = uniform_split(s.epsilon, len(self.groups), s.p)
+        return self._stage(
+            "equal split", (*key, share), lambda: refine_noise(profile, curve, share, noise=s.noise, remap=s.remap)
+        )
 
     def _huge(self, profile: GroupProfile) -> FactorisedGroup:
         return FactorisedGroup(profile, self.records, self.task, self.scenario)
@@ -367,31 +374,19 @@ class Stages:
         return self._each("Building the channel of", items, lambda item: self._channel(*item))
 
     def _channel(self, profile: GroupProfile, curve: LossCurve, epsilon: float) -> Channel | FactorisedChannel:
-        """Build at the allocated budget; what is certified at a smaller grid budget may still lose less."""
-        s, fallback, epsilon = self.scenario, curve.channel_at(float(epsilon)), float(epsilon)
-        if epsilon <= 0:
+        """Return the grid's channel for noise; solve OPT at the allocated budget and keep the better of the two."""
+        epsilon = float(epsilon)
+        fallback = curve.channel_at(epsilon)
+        tuned = curve.mechanism == "tuned" and self.affordable(profile)
+        if not isinstance(fallback, Channel) or epsilon < EPSILON.low or not (tuned or curve.mechanism == "OPT"):
             return fallback
-
-        def build() -> Channel | FactorisedChannel:
-            if not profile.domain.enumerated:
-                return self._huge(profile).channel(epsilon)
-            found = self._candidates(profile, curve, epsilon)
-            if isinstance(fallback, Channel):
-                found.append(fallback)
-            return min(found, key=lambda c: c.expected_loss)
-
-        key = (*self._profile_key(profile.domain.members), curve.mechanism, s.noise, s.remap, s.rule, epsilon)
-        return self._stage("channels", key, build)
-
-    def _candidates(self, profile: GroupProfile, curve: LossCurve, epsilon: float) -> list[Channel]:
-        s, tuned = self.scenario, self.scenario.rule == "tuned"
-        optimise = self.affordable(profile) if tuned else curve.mechanism == "OPT"
-        families = TUNED_FAMILIES if tuned else () if optimise else ((s.noise, s.remap),)
-        found = [build_channel(noise, profile.problem, epsilon, remap=remap) for noise, remap in families]
-        if optimise:
-            solution = solve_optimal_channel_of(profile, epsilon, FINAL_TOLERANCE, progress=self._progress)
-            found.append(solution.channel)
-        return found
+        key = (*self._profile_key(profile.domain.members), curve.mechanism, epsilon)
+        solution: OptimalSolution = self._stage(
+            "channels",
+            key,
+            lambda: solve_optimal_channel_of(profile, epsilon, FINAL_TOLERANCE, progress=self._progress),
+        )
+        return min(solution.channel, fallback, key=lambda c: c.expected_loss)
 
     @cached_property
     def group_losses(self) -> tuple[float, ...]:
