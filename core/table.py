@@ -14,7 +14,8 @@ from typing import BinaryIO, Final
 import pandas as pd
 
 from core import limits
-from core.dialect import (
+from core.errors import InputError
+from core.reading.dialect import (
     Dialect,
     detect_decimal,
     detect_encoding,
@@ -23,11 +24,10 @@ from core.dialect import (
     refuse_known_formats,
     sample_text,
 )
-from core.errors import InputError
-from core.parquet import parse_parquet
-from core.parsing import Parsed, megabytes, parse_text, unzip
+from core.reading.parquet import parse_parquet
+from core.reading.parsing import Parsed, megabytes, parse_text, unzip
+from core.reading.workbook import has_merged_cells, open_workbook, parse_sheet
 from core.scenario import AttributeSpec, Scenario
-from core.workbook import has_merged_cells, open_workbook, parse_sheet
 
 SAMPLE_DIRECTORY: Final = Path(__file__).resolve().parent.parent / "sample_data"
 PROBE_ROWS: Final = 200
@@ -146,7 +146,7 @@ def sample_scenario(name: str) -> Scenario:
     """Return the scenario with which a sample opens: its task and what is known about its columns.
 
     heart: entropy, without the diagnosis. adult: frequency, all 15 columns. wine: crowdsourcing, five measurements in
-    five quantile bins each, ordered by mean quality.
+    five quantile bins each, ordered by mean quality, at tau_group 0.15, which gives the paper's four groups.
     """
     if name == "heart":
         return Scenario(
@@ -165,7 +165,10 @@ def sample_scenario(name: str) -> Scenario:
             else AttributeSpec(c, include=False)
             for c in range(13)
         )
-        return Scenario(task="crowdsourcing", target=11, attributes=specs)
+        # Five quantile bins tie chlorides to density at an NMI of 0.131; above it are the four groups of the paper.
+        return Scenario(
+            task="crowdsourcing", target=11, tau_group=0.15, score="mse", remap="distance", attributes=specs
+        )
     raise InputError("sample", f"There is no sample called {name!r:.40}; choose one of {', '.join(SAMPLES)}.")
 
 

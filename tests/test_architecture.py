@@ -25,9 +25,9 @@ LAYERS = (
     "losses surrogate adequacy",
     "linear_program channel certificate mechanisms",
     "curves envelopes allocation",
-    "design pipeline",
+    "results pipeline",
     "evaluation pack report",
-    "__main__ __init__",
+    "__main__",
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer.split()}
 TIERS_MAY_REACH = {"errors", "limits", "sampling", "tiers"}

@@ -10,10 +10,10 @@ import numpy as np
 import openpyxl
 
 from core import limits
-from core.cells import cell_text, convert_cells, unique_names
-from core.dialect import detect_decimal, detect_header
 from core.errors import InputError
-from core.parsing import CONTENT_ERRORS, Parsed, check_cells, check_width, megabytes
+from core.reading.cells import cell_text, convert_cells, unique_names
+from core.reading.dialect import detect_decimal, detect_header
+from core.reading.parsing import CONTENT_ERRORS, Parsed, check_cells, check_width, megabytes
 
 EXPANSION_LIMIT: Final = 8 * limits.UPLOAD_LIMIT_MB << 20
 """Bytes to which a workbook's parts may unpack."""

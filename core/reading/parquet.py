@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.cells import cell_text, convert_text, tidy_numbers, unique_names
 from core.errors import InputError
-from core.parsing import CONTENT_ERRORS, Parsed, check_cells, check_width
+from core.reading.cells import cell_text, convert_text, tidy_numbers, unique_names
+from core.reading.parsing import CONTENT_ERRORS, Parsed, check_cells, check_width
 
 
 def parse_parquet(content: bytes) -> Parsed:

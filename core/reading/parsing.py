@@ -16,9 +16,9 @@ import pandas as pd
 import pyarrow as pa
 
 from core import limits
-from core.cells import convert_text, unique_names
-from core.dialect import Dialect
 from core.errors import InputError
+from core.reading.cells import convert_text, unique_names
+from core.reading.dialect import Dialect
 
 CONTENT_ERRORS: Final = (
     ArithmeticError,

@@ -1,0 +1,1 @@
+"""Reading files: dialect, cells, text, workbooks and Parquet; `core.table` is the door."""
