@@ -15,6 +15,8 @@ from pages._ui.strip import live_strip
 
 _TICK: Final = 0.08
 """Seconds between two looks at whether the run was superseded."""
+_GRACE: Final = 0.6
+"""Seconds of quiet before late work begins: the browser still loads, or a person still drags."""
 _STRIP: Final = "strip"
 
 
@@ -56,7 +58,10 @@ def finish(name: str, token: Hashable, sentence: str, compute: Callable[[Progres
                 min(1.0, max(0.0, fraction)), text=html.escape(f"{sentence}: {words}" if words else sentence)
             )
 
-    progress(0.0, "")
+    quiet = time.monotonic() + _GRACE
+    while time.monotonic() < quiet:
+        progress(0.0, "")
+        time.sleep(_TICK / 2)
     keep(name, token, compute(progress))
     st.rerun()
 

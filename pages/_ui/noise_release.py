@@ -18,8 +18,11 @@ from core.plots.tier_release import (
     plot_answers,
     plot_histogram,
     table_answers,
+    table_histogram,
 )
+from core.queries import BOUND_LIMIT, TableQuery, count_levels, count_rows, numeric_columns, sum_column
 from core.tiers import (
+    FAMILIES,
     Budgets,
     CountRelease,
     insert_count,
@@ -30,12 +33,15 @@ from core.tiers import (
     wrong_insertion_epsilon,
 )
 from core.tiers.comparison import NoiseSettings
-from core.tiers.queries import BOUND_LIMIT, TableQuery, count_levels, count_rows, numeric_columns, sum_column
 from core.tiers.release import check_exact_family
 from pages._ui import cache, figure, inputs, outputs, state
 
+CONTROLS: Final = 760
+"""Width of a row of controls."""
 QUERIES: Final = {"count": "Count", "sum": "Sum", "histogram": "Histogram"}
 _KEPT: Final = "tier_releases"
+_PROBLEM: Final = "tier_release_problem"
+"""Why the last click released nothing; shown once."""
 _LEVELS_SHOWN: Final = 60
 """Most cells of a released histogram."""
 
@@ -123,7 +129,7 @@ def released(settings: NoiseSettings, recipients: tuple[str, ...]) -> None:
 def _controls() -> None:
     records = cache.stages().records
     source = state.table().digest[:8]
-    with st.container(horizontal=True, gap="medium", key="query_controls"):
+    with st.container(horizontal=True, gap="medium", width=CONTROLS, key="query_controls"):
         kind = inputs.segments(
             inputs.option("query_kind", "count"), options=QUERIES, label="Query",
             help="A number asked of the loaded table: rows with one level, a sum between public bounds, or all counts.",
@@ -176,7 +182,7 @@ def _token(asked: Asked, settings: NoiseSettings) -> Hashable:
 
 
 def _family(settings: NoiseSettings, asked: Asked) -> str:
-    """Return the family of the release; a sum too wide for MSDLap, and a histogram, take geometric noise."""
+    """Return the family of the release; a histogram's counts move by 1, so MSDLap is geometric noise there."""
     return "geometric" if asked.counts and settings.family == "msdlap" else settings.family
 
 
@@ -202,6 +208,9 @@ def _answers(asked: Asked, settings: NoiseSettings, recipients: tuple[str, ...])
             "Release all tiers", key="release_tiers", type="primary", disabled=bool(refused), on_click=_release,
             args=(asked, settings, token), help="Exact integer noise from the operating system's cryptographic source.",
         )  # fmt: skip
+        if last is None:
+            again = int(state.option("answer_seed", 1)) + 1
+            st.button("Simulate again", key="simulate_again", on_click=lambda: state.set_option("answer_seed", again))
         if made:
             total = sum(max(release[0].certified_epsilons) for release in made)
             times = "once" if len(made) == 1 else f"{len(made)} times"
@@ -213,6 +222,9 @@ def _answers(asked: Asked, settings: NoiseSettings, recipients: tuple[str, ...])
             outputs.refusal(refused)
         else:
             outputs.remark("Nothing is released yet: the picture is a **seeded simulation** of what a release gives.")
+    if problem := state.option(_PROBLEM, ""):
+        outputs.refusal(problem)
+        state.set_option(_PROBLEM, "")
     _histogram(asked, settings, last) if asked.counts else _number(asked, settings, last, recipients, token)
 
 
@@ -228,9 +240,14 @@ def _release(asked: Asked, settings: NoiseSettings, token: Hashable) -> None:
                 ),
             )
     except CoreError as error:
-        state.tell(str(error))
+        state.set_option(_PROBLEM, str(error))
         return
     _releases().setdefault(token, []).append(made)
+
+
+def _rng(settings: NoiseSettings) -> np.random.Generator:
+    """Return the seeded generator of this tab's simulation; it never makes a release."""
+    return np.random.default_rng([settings.seed, int(state.option("answer_seed", 1))])
 
 
 def _number(
@@ -245,11 +262,12 @@ def _number(
         mse = multi_tier_mse(
             settings.family, settings.budgets, delta=settings.delta, sensitivity=query.sensitivity
         )  # fmt: skip
-        rng = np.random.default_rng(settings.seed)
         answers = simulate_multi_tier(
-            settings.family, settings.budgets, rng=rng, runs=2, value=query.value, delta=settings.delta,
+            settings.family, settings.budgets, rng=_rng(settings), runs=2, value=query.value, delta=settings.delta,
             sensitivity=query.sensitivity,
         )[0]  # fmt: skip
+        if FAMILIES[settings.family].discrete:
+            answers = np.rint(answers).astype(np.int64)
         view = AnswerView(
             query.title, query.value, settings.budgets, tuple(answers.tolist()), tuple(np.sqrt(mse).tolist()),
             (math.nan,) * len(mse), recipients,
@@ -284,25 +302,25 @@ def _later(release: CountRelease, token: Hashable) -> None:
     """Offer a tier for a recipient who comes later, drawn from the answers that are already out."""
     budgets = Budgets(tuple(sorted(release.budgets, reverse=True)))
     middle = math.sqrt(budgets[0] * budgets[1]) if len(budgets) > 1 else budgets[0] / 2
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="later_row"):
+    with st.container(horizontal=True, gap="medium", width=CONTROLS // 2, vertical_alignment="bottom", key="later_row"):
         budget = inputs.number(
             inputs.option("later_budget", round(middle, 2)), bounds=(0.01, 50.0), step=0.1, label="Budget of one more",
             help="A recipient who comes later; the answer is drawn from the released ones, without the data.",
             show_ends=False,
         )  # fmt: skip
         st.button("Add this tier", key="add_tier", on_click=_add, args=(release, float(budget), token))
-        wrong = wrong_insertion_epsilon((2.0, 1.3, 0.6))
-        outputs.remark(
-            "A tier between two released ones must be drawn given **both**: drawn from the higher one alone at budgets "
-            f"2, 1.3, 0.6, the two lower recipients would together learn epsilon {sig(wrong)} instead of 1.30."
-        )
+    wrong = wrong_insertion_epsilon((2.0, 1.3, 0.6))
+    st.caption(
+        "The answer is drawn given both neighbours. Drawn from the higher one alone at budgets 2, 1.3, 0.6, the two "
+        f"lower recipients would together learn epsilon {sig(wrong)} instead of 1.30."
+    )
 
 
 def _add(release: CountRelease, budget: float, token: Hashable) -> None:
     try:
         made = insert_count(release, budget)
     except CoreError as error:
-        state.tell(str(error))
+        state.set_option(_PROBLEM, str(error))
         return
     _releases()[token][-1] = (made,)
 
@@ -311,25 +329,28 @@ def _histogram(asked: Asked, settings: NoiseSettings, last: tuple[CountRelease, 
     count = len(settings.budgets)
     tier = min(int(state.option("histogram_tier", 0)), count - 1)
     cell = inputs.Cell("histogram_tier", tier, lambda i: state.set_option("histogram_tier", i))
-    inputs.choice(
-        cell, options={i: f"tier {i + 1}, epsilon {sig(b)}" for i, b in enumerate(settings.budgets)},
-        key=f"histogram_tier_{count}", label="Tier shown", help="Whose histogram is drawn.",
-    )  # fmt: skip
+    with st.container(width=CONTROLS // 2, key="histogram_row"):
+        inputs.choice(
+            cell, options={i: f"tier {i + 1}, epsilon {sig(b)}" for i, b in enumerate(settings.budgets)},
+            key=f"histogram_tier_{count}", label="Tier shown", help="Whose histogram is drawn.",
+        )  # fmt: skip
     family = _family(settings, asked)
     deviation = float(
         np.sqrt(multi_tier_mse(family, settings.budgets, delta=settings.delta)[tier])
     )  # fmt: skip
     if last is None:
-        rng = np.random.default_rng(settings.seed)
         noise = simulate_multi_tier(
-            family, settings.budgets, rng=rng, runs=max(len(asked.counts), 2), delta=settings.delta
+            family, settings.budgets, rng=_rng(settings), runs=max(len(asked.counts), 2), delta=settings.delta
         )[: len(asked.counts), tier]  # fmt: skip
         estimates = tuple((np.asarray(asked.counts) + noise).tolist())
     else:
-        estimates = tuple(float(cell.values[tier]) for cell in last)
+        estimates = tuple(float(released.values[tier]) for released in last)
     title = asked.query.title.removeprefix("Histogram of ")
     view = HistogramView(
-        title, asked.labels, asked.counts, estimates, deviation, settings.budgets[tier], simulated=last is None
+        title, asked.labels, asked.counts, estimates, (deviation,) * len(estimates), settings.budgets[tier],
+        simulated=last is None,
     )  # fmt: skip
     figure.figure(plot_histogram(view), key="tier_histogram")
     st.caption("A row sits in one cell, so the whole histogram costs the budget of one count.")
+    if last is not None:
+        outputs.table(table_histogram(asked.labels, settings.budgets, [c.values for c in last]), name="tier_histogram")

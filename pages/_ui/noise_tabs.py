@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.errors import CoreError, InputError
 from core.plots.template import sig
-from core.plots.tier_collusion import account, explain_collusion, plot_collusion, table_accounts, table_collusion
+from core.plots.tier_collusion import explain_collusion, plot_collusion, table_accounts, table_collusion
 from core.plots.tier_release import explain_accuracy, plot_accuracy
 from core.plots.tier_steps import StepView, explain_step, plot_step, view_check, view_residual
 from core.tiers import (
@@ -26,14 +26,19 @@ from core.tiers.comparison import NoiseComparison, NoiseSettings
 from core.tiers.pasted import parse_probabilities
 from pages._ui import figure, inputs, late, outputs, state
 
+RUN_BOUNDS: Final = (100, 20_000)
 STEP_SOURCES: Final = {
     "list": "This list",
     "discrete gaussian": "Discrete Gaussian",
     "staircase": "Staircase",
     "own": "Own probabilities",
 }
+CONTROLS: Final = 760
+"""Width of a row of controls in a tab."""
 POOLED_TIERS: Final = 24
 """Tiers of the collusion experiment; longer lists are thinned."""
+POOL_RUNS: Final = 20_000
+POOL_DRAWS: Final = 300_000
 ENUMERATED: Final = 3
 """Colluders whose joint law is enumerated."""
 FINE: Final = 100
@@ -49,7 +54,7 @@ _OWN_TO: Final = "0.1, 0.2, 0.4, 0.2, 0.1"
 
 def steps(settings: NoiseSettings) -> None:
     """Show one residual step: of the list, or of noise that only the checker can judge."""
-    with st.container(horizontal=True, gap="medium", key="step_controls"):
+    with st.container(horizontal=True, gap="medium", width=CONTROLS, key="step_controls"):
         source = inputs.choice(
             inputs.option("step_source", "list"), options=STEP_SOURCES, label="Noise",
             help="Steps of the list above, or noise on the integers whose residual the checker computes.",
@@ -149,8 +154,9 @@ def collusion(result: NoiseComparison) -> None:
     token: Hashable = ("pool", settings, weighting)
     curves = late.recall("pool", token)
     if curves is None:
+        rng, runs = np.random.default_rng([settings.seed, 1]), _pool_runs(settings, len(budgets))
         curves = pool_noise(
-            settings.family, budgets, rng=np.random.default_rng(settings.seed), runs=result.runs,
+            settings.family, budgets, rng=rng, runs=runs,
             delta=settings.delta, sensitivity=settings.sensitivity, weighting=str(weighting),
         )  # fmt: skip
         late.keep("pool", token, curves)
@@ -159,11 +165,16 @@ def collusion(result: NoiseComparison) -> None:
     if len(budgets) < len(settings.budgets):
         st.caption(f"The experiment uses {len(budgets)} of the {len(settings.budgets)} tiers, spread over the list.")
     family = FAMILIES[settings.family]
-    for curve in result.curves:
-        st.html(f'<p class="means"><b>{curve.name.capitalize()}</b>: {account(curve.together, family.accounting)}</p>')
     _enumerated(settings)
-    outputs.table(table_accounts(result.curves), name="collusion_accounts")
     outputs.table(table_collusion(curves), name="collusion")
+    st.caption(f"What all {len(settings.budgets)} recipients learn together, counted in {family.accounting}:")
+    outputs.table(table_accounts(result.curves), name="collusion_accounts")
+
+
+def _pool_runs(settings: NoiseSettings, tiers: int) -> int:
+    """Return how many releases are pooled: the effect is a few percent, so more than for the errors themselves."""
+    terms = settings.sensitivity if settings.family == "msdlap" else 1
+    return max(settings.affordable_runs, min(POOL_RUNS, POOL_DRAWS // (tiers * terms)))
 
 
 def _enumerated(settings: NoiseSettings) -> None:
@@ -192,7 +203,7 @@ def _enumerated(settings: NoiseSettings) -> None:
 def accuracy(settings: NoiseSettings, truth: int | None) -> None:
     """Show the walk from the smallest budget up to the first tier that is accurate enough."""
     count = FINE_SKELLAM if settings.family == "skellam" else FINE
-    with st.container(horizontal=True, gap="medium", key="accuracy_controls"):
+    with st.container(horizontal=True, gap="medium", width=CONTROLS, key="accuracy_controls"):
         fine = inputs.segments(
             inputs.option("accuracy_list", "fine"), options={"fine": f"{count} budgets", "list": "This list"},
             label="Walk through", help="A fine list up to the largest budget wastes less than the list itself.",
@@ -237,3 +248,28 @@ def accuracy(settings: NoiseSettings, truth: int | None) -> None:
 
 def _fine(top: float, count: int) -> tuple[float, ...]:
     return tuple(top * i / count for i in range(count, 0, -1))
+
+
+# --- details ---------------------------------------------------------------------------------------------------------
+
+
+def details(result: NoiseComparison) -> None:
+    """Show how the picture is drawn and simulated."""
+    with st.container(horizontal=True, gap="medium", width=CONTROLS, vertical_alignment="bottom", key="drawing"):
+        inputs.number(
+            inputs.option("tier_runs", result.settings.runs), bounds=RUN_BOUNDS, step=500, digits=0,
+            label="Simulated releases", help="More give smaller error bars; nothing is released.", show_ends=False,
+        )  # fmt: skip
+        inputs.toggle(
+            inputs.option("tier_log", True), label="Log budgets", help="Draw the budget axis on a logarithmic scale."
+        )
+    if result.runs < result.settings.runs:
+        st.caption(f"{result.runs:,} releases are simulated, because the list and the sensitivity are large.")
+    chain, alone = result.worst_ratio("multi-tier"), result.own_ratio("multi-tier")
+    own = FAMILIES[result.settings.family]
+    st.markdown(
+        f"- {own.title} noise, {own.accounting}. The chain's error is at most **{sig(alone)}** times "
+        f"the family's own best and **{sig(chain)}** times the ideal of a count (two-sided geometric noise).\n"
+        f"- Simulations are seeded ({result.settings.seed}) and never leave; a release draws from the operating "
+        "system's cryptographic source."
+    )

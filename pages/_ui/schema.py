@@ -9,13 +9,16 @@ import streamlit as st
 from core import limits
 from core.domain import Attribute
 from core.errors import CoreError
-from core.plots.schema import complete_edit, edges_text, parse_edges, parse_levels, read_edits
+from core.metric import verify_metric
+from core.plots.schema import complete_edit, edges_text, parse_edges, parse_levels, read_edits, set_distances
 from core.scenario import CHOICES, AttributeSpec
-from pages._ui import inputs, state
+from pages._ui import inputs, outputs, state
 
 _VERSION: Final = "schema_version"
 _BINNING: Final = {"width": "equal width", "quantile": "equal counts", "edges": "own edges"}
 _ROW: Final = 35
+_DISTANCES: Final = 40
+"""Levels up to which the distances between them are shown."""
 
 
 def edit_schema(frame: pd.DataFrame, edges: dict[int, Any]) -> None:
@@ -133,6 +136,44 @@ def edit_column(attribute: Attribute, spec: AttributeSpec) -> None:
             "One level per line; the order counts where the kind is ordinal. Declared levels may go beyond the data."
         )
         _text(cell("levels", shown), st.text_area, "Levels in order", words, _levels(attribute, spec))
+
+
+def show_distances(attribute: Attribute, spec: AttributeSpec) -> None:
+    """Show how far any two levels are apart; those of a nominal column can be typed, one at a time.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The column as coded.
+    spec : AttributeSpec
+        Its complete spec.
+    """
+    proper = attribute.size - attribute.has_missing
+    if proper > _DISTANCES:
+        outputs.remark(f"The column has {proper} levels; distances are shown up to {_DISTANCES}.")
+        return
+    matrix = attribute.distance[:proper, :proper]
+    names = list(attribute.levels[:proper])
+    # Levels may repeat a word of the table's own, so columns are numbers under the hood.
+    frame = pd.DataFrame(matrix, index=names, columns=[str(k) for k in range(proper)])
+    config = {str(k): st.column_config.NumberColumn(name, format="%.4g", min_value=0) for k, name in enumerate(names)}
+    if attribute.kind != "nominal":
+        st.dataframe(frame, column_config=config, key="distances_shown")
+        return
+    # A new matrix is a new table, so that no typed cell outlives an undo.
+    key = f"distances_{spec.column}_{hash(matrix.tobytes())}"
+
+    def edited() -> None:
+        changed = set_distances(matrix, state.component(key, "edited_rows"))
+        try:
+            verify_metric(changed, tuple(names))
+        except CoreError as error:
+            state.tell(str(error))
+            return
+        own = tuple(tuple(float(v) for v in row) for row in changed)
+        state.update_attribute(spec.column, kind="nominal", levels=tuple(names), distance=own)
+
+    st.data_editor(frame, key=key, on_change=edited, column_config=config)
 
 
 def _write(attribute: Attribute, spec: AttributeSpec, changes: dict[str, Any]) -> None:

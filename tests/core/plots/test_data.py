@@ -16,12 +16,14 @@ from core.plots.data import CELLS, level_counts, plot_columns, table_levels
 from core.plots.schema import (
     complete_edit,
     count_combinations,
+    declare_specs,
     edges_text,
     explain_column,
     explain_data,
     parse_edges,
     parse_levels,
     read_edits,
+    set_distances,
     tabulate_schema,
 )
 from core.plots.template import Mark, Picture
@@ -219,6 +221,21 @@ def test_typed_edges_and_levels_are_read_or_refused_with_a_sentence() -> None:
         parse_edges("0 ten 20", "age")
     assert parse_levels(" low \n\nmid\nhigh\n") == ("low", "mid", "high")
     assert parse_levels(" \n") is None
+
+
+def test_what_is_shown_can_be_declared_and_codes_the_same() -> None:
+    quantile = AttributeSpec(0, bins=3, binning="quantile")
+    table, scenario, records = loaded(attributes=(quantile,))
+    declared = scenario.replace(domain="declared", attributes=declare_specs(table, scenario))
+    again = build_records(table, declared)
+    assert np.array_equal(again.codes, records.codes)
+    assert [a.levels for a in again.attributes] == [a.levels for a in records.attributes]
+    assert "All levels and bounds are declared; the data only counts." in again.findings
+
+
+def test_typed_distances_are_mirrored_and_the_diagonal_stays() -> None:
+    changed = set_distances(1.0 - np.eye(3), {0: {"1": 0.25, "0": 9.0}, 2: {"1": None}})
+    assert changed.tolist() == [[0, 0.25, 1], [0.25, 0, 1], [1, 1, 0]]
 
 
 # ---- words ----

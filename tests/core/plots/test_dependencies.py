@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from core.dependence import NoiseFloor, build_staircase, joint_counts
 from core.domain import Attribute, Records, build_group_domain
-from core.plots.dependencies import explain_pair, plot_groups, strongest_partner, tau_range, tidy_thresholds
-from core.plots.graph import CROWDED, EDGES_DRAWN, PANEL, Dependence, build_graph, short_names
+from core.plots.dependencies import explain_pair, plot_groups, strongest_partner, tau_range
+from core.plots.graph import CROWDED, EDGES_DRAWN, PANEL, Dependence, build_graph, settle, short_names, tidy_thresholds
 from core.plots.grouping import (
     count_large,
     count_states,
@@ -328,3 +328,13 @@ def test_the_sentence_names_the_largest_group_the_floor_or_that_all_stand_alone(
     assert "**1 group**" in many
     assert "a, b, c, d and 3 more" in many
     assert group_label(("age", "sex", "income")) == "age +2"
+
+
+@EXAMPLES
+@given(nmi=symmetric(5), tau=st.floats(1e-4, 1))
+def test_a_settled_threshold_forms_the_same_groups(nmi: NDArray[np.float64], tau: float) -> None:
+    staircase = build_staircase(nmi)
+    settled = settle(staircase, tau)
+    assert staircase.groups(settled) == staircase.groups(tau)
+    assert abs(settled - tau) <= 0.02 * tau
+    assert settle(staircase, settled) == settled
