@@ -21,6 +21,7 @@ from core.plots.categorical_tiers import (
 from core.plots.template import sig
 from core.tiers.category_comparison import CategoryComparison, CategorySettings, compare_categories
 from pages._ui import category_release, category_tabs, figure, inputs, late, outputs, privacy_list, state
+from pages._ui import record_tiers as record
 from pages._ui.outputs import Metric
 
 COUNTS: Final = (2, 1000)
@@ -69,6 +70,13 @@ def _compare(settings: CategorySettings) -> CategoryComparison:
     return result
 
 
+def _record(settings: CategorySettings) -> None:
+    try:
+        record.record_tiers(settings.budgets)
+    except CoreError as error:
+        outputs.refusal(str(error))
+
+
 place = st.container(key="head_place")
 main, controls = outputs.bench()
 with controls:
@@ -96,6 +104,7 @@ outputs.tabs(
         "Chains": lambda: category_tabs.chain(view),
         "Collusion": lambda: category_tabs.collusion(settings),
         "On the loaded table": lambda: category_release.released(settings),
+        "A whole record": lambda: _record(settings),
         "Bounds": category_tabs.bounds,
         "Random lists": category_tabs.study,
     },

@@ -99,7 +99,7 @@ def _listed(words: list[str]) -> str:
 
 def _value(name: str, word: str) -> object:
     usual = getattr(Scenario(), name)
-    if word == _NONE:
+    if word == _NONE and usual is None:  # elsewhere "none" is a word of its own, as for remap
         return None
     if isinstance(usual, bool):
         return {"true": True, "false": False}[word] if word in {"true", "false"} else word
