@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.cells import MISSING_TOKENS
 from core.errors import InputError
+from core.reading.cells import MISSING_TOKENS
 from core.scenario import AttributeSpec
 
 MISSING_LABEL: Final = "missing"

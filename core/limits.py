@@ -97,6 +97,6 @@ LOSS_BUDGET_GRID: Final = (
     *(5.5, 6.0, 7.0, 8.0, 9.0, 10.0),
 )
 """Budgets at which loss-budget curves are solved; a total above 10 extends it by multiples of 5 up to the total."""
-COARSE_LOSS_BUDGET_GRID: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
+COARSE_LOSS_BUDGET_GRID: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 """The same for groups of more than `FINE_GRID_STATES` states, where a channel takes seconds."""
 FINE_GRID_STATES: Final = 100

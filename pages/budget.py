@@ -10,19 +10,25 @@ import streamlit as st
 
 from core.allocation import smallest_epsilon_for
 from core.errors import InputError
+from core.limits import EPSILON
 from core.pipeline import Stages
-from core.plots.budget import HEIGHT, BudgetView, explain_budget, plot_budget, table_budget
+from core.plots.budget import HEIGHT, LOWEST, BudgetView, plot_budget, table_budget
+from core.plots.budget_words import explain_budget, list_details
+from core.plots.feasible import explain_feasible, plot_feasible
 from core.plots.grouping import group_label
 from core.plots.palette import DPN, OPT, TUNED, UNIFORM
-from core.plots.template import percent, sig
+from core.plots.template import sig
 from pages._ui import cache, figure, inputs, late, outputs, state
 
+TARGET_WIDTH: Final = 240
+FEASIBLE_WIDTH: Final = 620
 METHOD: Final = r"""
 Minimise $\beta_0 + \sum_k \beta_k L_k(\epsilon_k)$ subject to $\|\epsilon\|_q \le \epsilon$, $1/p + 1/q = 1$
 (section 3.6, Theorem 1). Every $L_k$ lies between two convex piecewise-linear envelopes (dotted): the greatest convex
 minorant of the shifted lower bounds and the least convex majorant of the shifted upper ones. The better of the two
 envelope allocations is taken; the optimum under the lower envelopes bounds what any allocation could reach
-(Proposition 2). Curves are drawn as $\beta_k L_k$, so that they add up to the total with $\beta_0$.
+(Proposition 2). Curves are drawn as $\beta_k L_k$, so that they add up to the total with $\beta_0$; between solved
+budgets they are drawn smoothly, while every number comes from channels that were built.
 """
 
 
@@ -32,6 +38,7 @@ def _view(stages: Stages) -> BudgetView:
         choices=stages.choices,
         curves=stages.curves,
         beta=tuple(float(b) for b in stages.surrogate.beta),
+        intercept=stages.surrogate.intercept,
         constants=tuple(p.zero_information for p in stages.profiles),
         budgets=stages.budgets,
         track=stages.track,
@@ -41,40 +48,48 @@ def _view(stages: Stages) -> BudgetView:
     )
 
 
-def _controls(view: BudgetView) -> None:
-    inputs.number("epsilon", step=0.25, key="number_epsilon", bounds=(0.25, float(view.track.totals[-1])))
+def _controls(view: BudgetView) -> bool:
+    high = float(view.track.totals[-1])
+    inputs.number("epsilon", step=0.25, key="number_epsilon", bounds=(LOWEST, high))
     inputs.segments("allocation")
     own = inputs.toggle(
         inputs.option("budget_own_scales", False),
         label="Own scales",
         help="Give every group its own loss axis: shapes are seen, sizes no longer compare.",
     )
-    state.set_option("budget_own_scales", own)
     outputs.key(
         ("line", TUNED, "total, this allocation"),
+        ("dashdot", UNIFORM, f"uniform split, {sig(view.equal)} each"),
         ("diamond", OPT, "OPT, chosen point"),
         ("circle", DPN, "DPN, chosen point"),
         ("band", "@neutral", "envelopes, bound"),
         ("dash", "@neutral", "zero information"),
-        ("dashdot", UNIFORM, f"uniform split, {sig(view.equal)}"),
     )
+    return own
 
 
 def _reverse(stages: Stages, view: BudgetView) -> None:
     """Answer the reverse question, how much budget a target loss needs."""
     start = float(f"{0.9 * view.design.predicted_loss:.3g}")
-    cell = inputs.option("target_loss", start)
-    target = inputs.number(
-        cell, bounds=(0.0, 1e9), step=max(start / 20, 1e-6), digits=3, label=f"Target loss ({view.unit})",
-        help="The largest predicted loss that is acceptable; the smallest total epsilon that reaches it is found.",
-        show_ends=False,
-    )  # fmt: skip
+    with st.container(width=TARGET_WIDTH):
+        target = inputs.number(
+            inputs.option(f"target_loss {state.source()} {stages.scenario.task}", start),
+            bounds=(0.0, 1e9),
+            step=max(start / 20, 1e-6),
+            digits=3,
+            label=f"Target loss ({view.unit})",
+            help="The largest predicted loss that is acceptable; the smallest total epsilon that reaches it is found.",
+            key="number_target_loss",
+        )
     try:
         answer = smallest_epsilon_for(
-            float(target), stages.curves, beta=view.beta, intercept=stages.surrogate.intercept, p=stages.scenario.p
+            float(target), stages.curves, beta=view.beta, intercept=view.intercept, p=stages.scenario.p
         )
     except InputError as error:
         outputs.refusal(str(error))
+        return
+    if answer.epsilon < EPSILON.low:
+        outputs.remark(f"A loss of {sig(float(target))} needs no budget at all: releasing constants reaches it.")
         return
     outputs.remark(
         f"A total epsilon of **{sig(answer.epsilon)}** reaches a loss of {sig(float(target))}; no allocation of less "
@@ -83,22 +98,29 @@ def _reverse(stages: Stages, view: BudgetView) -> None:
     st.button(
         "Use this epsilon",
         key="use_epsilon",
-        on_click=lambda: state.update(epsilon=round(answer.epsilon + 5e-4, 3)),
+        on_click=lambda: state.update(epsilon=min(round(answer.epsilon + 5e-4, 3), EPSILON.high)),
     )
+
+
+def _feasible(view: BudgetView) -> None:
+    """Show which budgets two groups may have, and why the allocation stands where it does."""
+    names, order = dict(enumerate(view.names)), view.order
+    with st.container(horizontal=True, gap="small", key="feasible_controls"):
+        first = inputs.choice(
+            inputs.option("feasible_first", order[0]), options=names, label="First group", help="Along the x axis."
+        )
+        others = {k: name for k, name in names.items() if k != first}
+        second = inputs.choice(
+            inputs.option("feasible_second", next(k for k in order if k != first)),
+            options=others, label="Second group", help="Along the y axis.",
+        )  # fmt: skip
+    with st.container(width=FEASIBLE_WIDTH):
+        figure.figure(plot_feasible(view, (first, second)), key="feasible")
+    outputs.remark(explain_feasible(view, (first, second)))
 
 
 def _details(view: BudgetView) -> None:
-    budgets, design = view.budgets, view.design
-    kind = "certified" if design.bound_certified else "an estimate, because some losses are sampled"
-    price = budgets.allocation.multiplier
-    st.markdown(
-        f"- Lower bound of the sandwich: **{sig(design.lower_bound)}** ({kind}); the loss is {percent(design.gap)} "
-        f"above it, {percent(budgets.relative_error)} before solving at the allocated budgets.\n"
-        f"- Record-level certificate: the dual norm of the groups' certified epsilons is "
-        f"**{design.certified_epsilon:.12g}**, at most {design.scenario.epsilon:g}.\n"
-        f"- One more unit of total epsilon saves about **{sig(price)}** of loss (the multiplier).\n"
-        f"- The winning candidate was the {budgets.source}."
-    )
+    st.markdown("\n".join(f"- {line}" for line in list_details(view)))
 
 
 stages = cache.stages() if state.has_table() else None
@@ -114,19 +136,21 @@ main, controls = outputs.bench()
 with main:
     token = f"budget {state.table().digest} {state.scenario().digest()}"
     with outputs.working("Designing the mechanism", token=token, height=HEIGHT) as progress:
-        stages = cache.stages(progress)
-        view = _view(stages)
+        view = _view(cache.stages(progress))
 with controls:
-    _controls(view)
+    own_scales = _controls(view)
 with main:
     figure.figure(
-        plot_budget(view, own_scales=bool(state.option("budget_own_scales", False))),
+        plot_budget(view, own_scales=own_scales),
         key="budget",
         on_drag=lambda values: state.update(epsilon=values["epsilon"]),
     )
 outputs.means(explain_budget(view))
+first = {"Target loss": lambda: _reverse(stages, view)}
+if len(view.names) > 1:
+    first["Feasible budgets"] = lambda: _feasible(view)
 outputs.tabs(
-    first={"Target loss": lambda: _reverse(stages, view)},
+    first=first,
     numbers=table_budget(view),
     method=METHOD,
     details=lambda: _details(view),

@@ -8,24 +8,29 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from core import limits
+from core.block_systems import Programme
 from core.channel import Channel, exact_channel
 from core.channel_problem import ChannelProblem, FloatArray, Reduced, check_problem, estimate_work
+from core.closed_forms import solve_constant, solve_top_response
 from core.dual_bound import lower_bound
+from core.errors import SolverError
 from core.highs_channel import solve_with_highs
-from core.interior_point import Programme
+from core.highs_columns import solve_by_columns
 from core.linear_program import Progress
 from core.output_pruning import Bracketed, Limits, solve_pruned
-from core.pricing import price_line, price_nominal
-from core.reductions import RatioRows, Structure, nominal_rows
+from core.reductions import RatioRows, Structure
+from core.solver_cost import MEMORY_LIMIT_MB, estimate_cost
 
 MECHANISM: Final = "OPT"
 USED_SHARE: Final = 1e-4
 """Outputs with less than this share of the largest mass are not handed on as a hint."""
 _SHARE_OF_TOLERANCE: Final = 0.5
 """What the solver may use up; the rest is for the repair to integers."""
+_MIXES: Final = (0.9, 0.75, 0.5, 0.25, 0.1)
+"""Mixes of two neighbouring solutions that are tried for a budget in between."""
 _FALLBACK_GAP: Final = 1e-4
 """A stall with a larger gap is handed to HiGHS, if the programme is small enough for it."""
 _FALLBACK_ENTRIES: Final = 400_000
@@ -185,11 +190,47 @@ def solve_problem(
     # Many small factorisations: a second thread of the linear algebra only gets in the way.
     with _threads().limit(limits=1, user_api="blas"):
         found, rows = _solve_reduced(reduced.programme, stop, hint)
-    solution = _finish(problem, reduced, found, rows)
-    if not _needs_fallback(solution, reduced.programme, stop):
-        return solution
-    other = _finish(problem, reduced, solve_with_highs(reduced.programme, stop), reduced.programme.rows)
-    return _combine(solution, other)
+        solution = _finish(problem, reduced, found, rows)
+        if _needs_fallback(solution, reduced.programme, stop):
+            other = _solve_again(reduced.programme, stop)
+            solution = _combine(solution, _finish(problem, reduced, other, reduced.programme.rows))
+    channel = solution.channel
+    closed = channel.expected_loss - channel.lower_bound <= tolerance * channel.expected_loss
+    return replace(solution, status="optimal") if closed else solution
+
+
+def bracket_between(
+    problem: ChannelProblem, first: OptimalSolution, second: OptimalSolution, epsilon: float
+) -> Channel:
+    """Return a channel and a proven bound at a budget between two solved ones, without solving again.
+
+    The channel is the repair of a mix of both matrices, the bound is that of a mix of both multipliers.
+
+    Parameters
+    ----------
+    problem : ChannelProblem
+        The problem of both solutions.
+    first, second : OptimalSolution
+        Solutions at the budgets around `epsilon`.
+    epsilon : float
+        The budget in between.
+
+    Returns
+    -------
+    Channel
+        Certified at `epsilon`; its bracket is wider than a solve's.
+    """
+    reduced = problem.reduce(limits.EPSILON.check(epsilon))
+    proofs = [(s.multipliers.rows, s.multipliers.values) for s in (first, second)]
+    if proofs[0][1].shape == proofs[1][1].shape and proofs[0][0].kind == proofs[1][0].kind:
+        proofs += [(proofs[0][0], share * proofs[0][1] + (1 - share) * proofs[1][1]) for share in _MIXES]
+    costs = reduced.programme.costs
+    bound = max(lower_bound(rows, epsilon, costs, values) for rows, values in proofs) * _bound_factor(reduced)
+    bound = max(bound, second.channel.lower_bound if second.channel.epsilon >= epsilon else 0.0)
+    mixes = [share * first.channel.matrix + (1 - share) * second.channel.matrix for share in (1.0, *_MIXES)]
+    channels = [exact_channel(m, problem.distance, epsilon, problem.costs, mechanism=MECHANISM) for m in mixes]
+    best = min(channels, key=lambda c: c.expected_loss)
+    return replace(best, lower_bound=min(bound, best.expected_loss))
 
 
 def _needs_fallback(solution: OptimalSolution, programme: Programme, stop: Limits) -> bool:
@@ -197,8 +238,14 @@ def _needs_fallback(solution: OptimalSolution, programme: Programme, stop: Limit
     if solution.status != "stalled" or stop.expired:
         return False
     small = len(programme.rows) * programme.costs.shape[1] <= _FALLBACK_ENTRIES
-    channel = solution.channel
-    return small and channel.expected_loss - channel.lower_bound > _FALLBACK_GAP * channel.expected_loss
+    gap = solution.channel.expected_loss - solution.channel.lower_bound
+    return small and gap > _FALLBACK_GAP * solution.channel.expected_loss
+
+
+def _solve_again(programme: Programme, stop: Limits) -> Bracketed:
+    if programme.rows.kind in ("line", "nominal"):
+        return solve_by_columns(programme, stop)
+    return solve_with_highs(programme, stop)
 
 
 def _combine(first: OptimalSolution, second: OptimalSolution) -> OptimalSolution:
@@ -221,6 +268,16 @@ def _solve_reduced(programme: Programme, stop: Limits, hint: Hint | None) -> tup
     constant, rows = solve_constant(programme)
     if constant.loss - constant.lower_bound <= stop.tolerance * constant.loss:
         return constant, rows
+    closed = solve_top_response(programme)
+    if closed is not None:
+        return closed, programme.rows
+    cost = estimate_cost(programme)
+    if cost.megabytes > MEMORY_LIMIT_MB:
+        raise SolverError(
+            f"Optimising {programme.rows.states} states would need about {cost.megabytes / 1000:.1f} GB of memory, and "
+            f"at most {MEMORY_LIMIT_MB / 1000:g} GB are allowed; lower the largest domain (tau_dim), use fewer bins, "
+            "or choose noise for this group."
+        )
     outputs, start = _read_hint(hint, programme)
     work = estimate_work(programme.rows)
     return solve_pruned(programme, stop, work=work, hint=outputs, multipliers=start), programme.rows
@@ -239,27 +296,14 @@ def _read_hint(hint: Hint | None, programme: Programme) -> tuple[NDArray[np.int6
     return (outputs, start) if len(outputs) else (None, None)
 
 
-def solve_constant(programme: Programme) -> tuple[Bracketed, RatioRows]:
-    """Return the best constant release and what a sweep proves about it.
-
-    Below some budget epsilon_0 the best constant is optimal. Its potentials are its own costs; on a line and on one
-    nominal attribute the sweep decides, elsewhere all distances are taken as the largest, which proves a little less.
-    """
-    costs, rows, epsilon = programme.costs, programme.rows, programme.epsilon
-    best = int(costs.sum(axis=0).argmin())
-    if rows.kind not in ("line", "nominal"):
-        rows = nominal_rows(float(rows.gap.max()), rows.states)
-    price = price_line if rows.kind == "line" else price_nominal
-    multipliers = price(rows, epsilon, costs - costs[:, [best]])
-    matrix = np.zeros(costs.shape)
-    matrix[:, best] = 1.0
-    bound = lower_bound(rows, epsilon, costs, multipliers)
-    return Bracketed(matrix, multipliers, float(costs[:, best].sum()), bound, "optimal", 0), rows
+def _bound_factor(reduced: Reduced) -> float:
+    """Return what a bound on merged points is worth for the original ones, rounded down."""
+    return math.exp(-reduced.slack) * (1 - 2.0**-50)
 
 
 def _finish(problem: ChannelProblem, reduced: Reduced, found: Bracketed, rows: RatioRows) -> OptimalSolution:
     epsilon = reduced.programme.epsilon
-    bound = found.lower_bound * math.exp(-reduced.slack) * (1 - 2.0**-50)
+    bound = found.lower_bound * _bound_factor(reduced)
     matrix = np.maximum(found.matrix, 0.0)
     matrix /= matrix.sum(axis=1, keepdims=True)
     channel = exact_channel(

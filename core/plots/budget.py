@@ -3,22 +3,26 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from core.allocation import GroupBudgets
 from core.curves import LossCurve, monotone_cubic
-from core.results import BudgetTrack, Design
 from core.plots.interaction import Handle, Ride
 from core.plots.palette import DPN, LOOKS, OPT, TUNED, UNIFORM
-from core.plots.template import Mark, Picture, axis, bare, escape, heading, note, panel, percent, shorten, sig, small
+from core.plots.template import Mark, Picture, axis, bare, escape, heading, note, panel, shorten, sig, small
 from core.plots.template import layout as sheet
+from core.results import BudgetTrack, Design
 
 HEIGHT: Final = 540
 SHOWN: Final = 8
 """Groups drawn; the rest are in the table."""
+LOWEST: Final = 0.25
+"""Smallest total that the handle takes."""
 _LEFT: Final = 2
 _SPLIT: Final = 0.34
 """Right end of the left column, as a share of the width."""
@@ -26,7 +30,13 @@ _GRID: Final = 0.42
 """Left end of the small multiples."""
 _GAP: Final = (0.035, 0.1)
 _LABEL: Final = 15
+_ROWS: Final = 6
+"""Rows for which the bars have room at least, so that two bars are not two blocks."""
 _NEUTRAL: Final = "@neutral"
+
+Floats = NDArray[np.float64]
+Part = tuple[list[Mark], dict[str, Mark], list[Mark]]
+"""Traces, axes and annotations of one part of the picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +53,14 @@ class BudgetView:
         The chosen family's curve per group.
     beta : tuple of float
         Surrogate weight per group; curves are drawn as beta_k L_k, so that they add up.
+    intercept : float
+        beta_0 of the surrogate.
     constants : tuple of float
         Zero-information loss per group, nan where unknown.
     budgets : GroupBudgets
         The allocation under the curves.
     track : BudgetTrack
-        The same for every total.
+        The best allocation of every total.
     design : Design
         The certified design at the scenario's total.
     uniform_loss : float
@@ -61,6 +73,7 @@ class BudgetView:
     choices: tuple[str, ...]
     curves: tuple[LossCurve, ...]
     beta: tuple[float, ...]
+    intercept: float
     constants: tuple[float, ...]
     budgets: GroupBudgets
     track: BudgetTrack
@@ -70,15 +83,50 @@ class BudgetView:
 
     @property
     def order(self) -> list[int]:
-        """Groups by share of epsilon, largest first."""
-        shares = self.design.allocation
-        return sorted(range(len(self.names)), key=lambda k: (-shares[k], k))
+        """Groups by share of epsilon, largest first; of equal shares the one that loses most."""
+        shares, losses = self.design.allocation, self.design.losses
+        return sorted(range(len(self.names)), key=lambda k: (-shares[k], -self.beta[k] * losses[k], k))
+
+    @property
+    def split(self) -> float:
+        """K^(1/q), by which the equal split divides every total."""
+        q = self.budgets.allocation.q
+        return 1.0 if math.isinf(q) else float(len(self.names) ** (1.0 / q))
 
     @property
     def equal(self) -> float:
-        """Budget of every group under the equal split, epsilon / K^(1/q)."""
-        q = self.budgets.allocation.q
-        return float(self.design.scenario.epsilon / len(self.names) ** (0.0 if math.isinf(q) else 1.0 / q))
+        """Budget of every group under the equal split."""
+        return self.design.scenario.epsilon / self.split
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the scenario asks for the equal split."""
+        return self.design.scenario.allocation == "uniform"
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Budget of every group (T, K) at the track's totals, by the scenario's own allocation."""
+        if self.is_uniform:
+            return np.repeat(self.track.totals[:, None] / self.split, len(self.names), axis=1)
+        return self.track.epsilons
+
+    @cached_property
+    def drawn_losses(self) -> Floats:
+        """Weighted loss of every group (T, K) at those budgets, read off the curves as drawn."""
+        return np.column_stack([draw_loss(self, k, self.shares[:, k]) for k in range(len(self.names))])
+
+    @cached_property
+    def total(self) -> Floats:
+        """Total loss (T,) at the track's totals, read off the curves as drawn; never below the bound."""
+        return np.maximum(self.intercept + self.drawn_losses.sum(axis=1), self.track.bounds)
+
+
+def draw_loss(view: BudgetView, k: int, epsilons: Floats) -> Floats:
+    """Return beta_k L_k as it is drawn between solved budgets; constant beyond them."""
+    curve = view.curves[k]
+    smooth = monotone_cubic(curve.epsilons, curve.upper, curve.derivative)
+    values = np.asarray(smooth(np.minimum(epsilons, curve.epsilons[-1])), dtype=np.float64)
+    return np.asarray(view.beta[k] * np.clip(values, 0.0, None))
 
 
 def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
@@ -93,8 +141,9 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
     """
     shown = view.order[:SHOWN]
     total, shares, many = _total(view), _shares(view, shown), _multiples(view, shown, own_scales=own_scales)
-    high = float(view.track.totals[-1])
-    epsilon = view.design.scenario.epsilon
+    high, epsilon = float(view.track.totals[-1]), view.design.scenario.epsilon
+    handle = Handle("epsilon", min(epsilon, high), min(LOWEST, epsilon), high, 0.25, "Total privacy budget (epsilon)",
+                    axis="xaxis20", across="yaxis20")  # fmt: skip
     return Picture(
         traces=[*total[0], *shares[0], *many[0]],
         layout=sheet(
@@ -103,76 +152,76 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
             top=34,
             bottom=50,
             annotations=[*total[2], *shares[2], *many[2]],
-            **total[1],
-            **shares[1],
-            **many[1],
+            **(total[1] | shares[1] | many[1]),
         ),
         height=HEIGHT,
         name="budget",
         alt=f"Predicted loss {sig(view.design.predicted_loss)} at a total epsilon of {sig(epsilon)}; "
-        f"{view.names[shown[0]]} receives most.",
-        handles=(
-            Handle(
-                "epsilon", min(epsilon, high), 0.25, high, 0.25, "Total privacy budget", axis="xaxis20",
-                across="yaxis20",
-            ),
-        ),
+        f"{view.names[shown[0]]} receives {sig(view.design.allocation[shown[0]])}.",
+        handles=(handle,),
         previews=_rides(view, shown),
         table=table_budget(view),
-    )  # fmt: skip
+    )
 
 
 def _rides(view: BudgetView, shown: Sequence[int]) -> tuple[Ride, ...]:
     """Let every chosen point follow the handle: on the total, at the end of each share, on each curve."""
     at = tuple(float(t) for t in view.track.totals)
-    rides = [Ride("epsilon", "total", at, tuple(view.track.losses.tolist()))]
+    rides = [Ride("epsilon", "total", at, tuple(view.total.tolist()))]
     for row, k in enumerate(shown):
-        shares = tuple(view.track.epsilons[:, k].tolist())
-        losses = tuple(view.beta[k] * view.curves[k].loss_at(e) for e in shares)
+        shares = tuple(view.shares[:, k].tolist())
         rides.append(Ride("epsilon", f"share{k}", at, (float(row),) * len(at), shares))
-        rides.append(Ride("epsilon", f"point{k}", at, losses, shares))
+        rides.append(Ride("epsilon", f"point{k}", at, tuple(view.drawn_losses[:, k].tolist()), shares))
     return tuple(rides)
 
 
-Part = tuple[list[Mark], dict[str, Mark], list[Mark]]
-"""Traces, axes and annotations of one part of the picture."""
-
-
 def _total(view: BudgetView) -> Part:
-    track, zero, here = view.track, view.design.zero_information, view.design.scenario.epsilon
-    x = track.totals.tolist()
+    track, zero = view.track, view.design.zero_information
+    x, shown = track.totals.tolist(), view.total
     at: Mark = {"type": "scatter", "mode": "lines", "xaxis": "x20", "yaxis": "y20"}
     tuned, equal = LOOKS["tuned"], LOOKS["uniform"]
+    lines = [track.uniform, shown]
     traces: list[Mark] = [
         at | {"x": x, "y": track.bounds.tolist(), "line": {"width": 1, "dash": "dot", "color": _NEUTRAL},
               "hovertemplate": "lower bound %{y:.6g}<extra></extra>"},
-        at | {"x": x, "y": track.losses.tolist(), "fill": "tonexty", "fillcolor": "@fill",
+        at | {"x": x, "y": shown.tolist(), "fill": "tonexty", "fillcolor": "@fill",
               "line": {"width": 0, "color": _NEUTRAL}, "hoverinfo": "skip"},
         at | {"x": x, "y": track.uniform.tolist(), "line": {"width": 2.5, "dash": equal.dash, "color": UNIFORM},
               "hovertemplate": "uniform split<br>total epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"},
-        at | {"x": x, "y": track.losses.tolist(), "line": {"width": tuned.width, "color": TUNED},
+        at | {"x": x, "y": shown.tolist(), "line": {"width": tuned.width, "color": TUNED},
               "hovertemplate": "total epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"},
     ]  # fmt: skip
     notes = [heading(f"Total loss ({view.unit})", _LEFT)]
-    top = max(float(track.uniform.max()), float(track.losses.max()))
+    top = max(float(line.max()) for line in lines)
     if not math.isnan(zero):
         top = max(top, zero)
         traces.append(at | {"x": [0, x[-1]], "y": [zero, zero], "hoverinfo": "skip", "line": _zero_line()})
-        below = zero > 0.8 * top
-        notes.append(
-            note("zero information", xref="x20", yref="y20", x=0, y=zero, xanchor="left",
-                 yanchor="top" if below else "bottom", yshift=-2 if below else 1)
-        )  # fmt: skip
+        notes.append(_name_zero(track.totals, [*lines, track.bounds], zero, 1.12 * top))
     traces.append(
-        at | {"mode": "markers", "uid": "total", "x": [here], "y": [float(np.interp(here, track.totals, track.losses))],
-              "marker": {"size": 12, "symbol": "square", "color": TUNED, "line": {"width": 2, "color": "@bg"}},
-              "hoverinfo": "skip", "cliponaxis": False}
+        at | {"mode": "markers", "uid": "total", "x": [min(view.design.scenario.epsilon, x[-1])],
+              "y": [view.design.predicted_loss], "hoverinfo": "skip", "cliponaxis": False,
+              "marker": {"size": 12, "symbol": "square", "color": TUNED, "line": {"width": 2, "color": "@bg"}}}
     )  # fmt: skip
     axes = {
         "xaxis20": axis("total epsilon", domain=[0.035, _SPLIT], anchor="y20", range=[0, x[-1]], nticks=6),
-        "yaxis20": axis(domain=[0.66, 1], anchor="x20", range=[0, top * 1.1], nticks=5),
+        "yaxis20": axis(domain=[0.66, 1], anchor="x20", range=[0, max(1.12 * top, 1e-9)], nticks=5),
     }
     return traces, axes, notes
+
+
+def _name_zero(x: Floats, lines: Sequence[Floats], zero: float, top: float) -> Mark:
+    """Name the zero-information line on the side, above or below it, where the other lines are farthest."""
+    part = len(x) // 2
+    rooms = {}
+    for side, half in (("left", slice(0, part)), ("right", slice(-part, None))):
+        others = np.concatenate([line[half] for line in lines]) - zero
+        rooms[side, "bottom"] = min([top - zero, *others[others >= 0]])
+        rooms[side, "top"] = min([zero, *-others[others <= 0]])
+    side, anchor = max(rooms, key=lambda place: rooms[place])
+    return note(
+        "zero information", xref="x20", yref="y20", x=0 if side == "left" else float(x[-1]), y=zero, xanchor=side,
+        yanchor=anchor, yshift=1 if anchor == "bottom" else -2,
+    )  # fmt: skip
 
 
 def _zero_line() -> Mark:
@@ -182,27 +231,20 @@ def _zero_line() -> Mark:
 
 def _shares(view: BudgetView, shown: Sequence[int]) -> Part:
     shares, equal = view.design.allocation, view.equal
-    rows = list(range(len(shown)))
-    colours = [OPT if view.choices[k] == "OPT" else DPN for k in shown]
+    height = max(len(shown), _ROWS)
     traces: list[Mark] = [
-        {"type": "bar", "orientation": "h", "x": [shares[k] for k in shown], "y": rows, "width": 0.58,
-         "marker": {"color": colours}, "customdata": list(shown),
+        {"type": "bar", "orientation": "h", "x": [shares[k] for k in shown], "y": list(range(len(shown))),
+         "width": 0.58, "marker": {"color": [OPT if view.choices[k] == "OPT" else DPN for k in shown]},
          "text": [escape(view.names[k]) for k in shown], "textposition": "none",
          "hovertemplate": "%{text}<br>epsilon %{x:.6g}<extra></extra>"},
         {"type": "scatter", "mode": "lines", "x": [equal, equal], "y": [-0.6, len(shown) - 0.4],
          "line": {"color": UNIFORM, "width": 2.5, "dash": LOOKS["uniform"].dash},
          "hovertemplate": f"uniform split {sig(equal)}<extra></extra>"},
     ]  # fmt: skip
-    for row, k in enumerate(shown):
-        look = LOOKS[view.choices[k]]
-        traces.append(
-            {"type": "scatter", "mode": "markers", "uid": f"share{k}", "x": [shares[k]], "y": [row],
-             "marker": {"size": 9, "symbol": look.symbol, "color": look.colour, "line": {"width": 1.5, "color": "@bg"}},
-             "hoverinfo": "skip", "cliponaxis": False}
-        )  # fmt: skip
     notes = [panel("Share of epsilon", xref="paper", yref="paper", xshift=-_LEFT) | {"y": 0.445}]
     font = {"size": 12.5, "color": "@text"}
     for row, k in enumerate(shown):
+        traces.append(_end_of_share(view, k, row))
         name = escape(shorten(view.names[k], _LABEL))
         notes.append(note(name, xref="paper", yref="y", x=0, y=row, xanchor="left", xshift=-_LEFT, font=font))
         notes.append(note(sig(shares[k]), xref="paper", yref="y", x=_SPLIT, y=row, xanchor="right", font=font))
@@ -210,23 +252,31 @@ def _shares(view: BudgetView, shown: Sequence[int]) -> Part:
     axes = {
         "xaxis": axis("epsilon given to the group", domain=[0.135, _SPLIT - 0.055], anchor="y", range=[0, right],
                       nticks=4),
-        "yaxis": bare(domain=[0, 0.445], anchor="x", range=[len(shown) - 0.4, -0.6]),
+        "yaxis": bare(domain=[0, 0.445], anchor="x", range=[height - 0.4, -0.6]),
     }  # fmt: skip
     return traces, axes, notes
 
 
+def _end_of_share(view: BudgetView, k: int, row: int) -> Mark:
+    look = LOOKS[view.choices[k]]
+    marker = {"size": 9, "symbol": look.symbol, "color": look.colour, "line": {"width": 1.5, "color": "@bg"}}
+    return {
+        "type": "scatter", "mode": "markers", "uid": f"share{k}", "x": [view.design.allocation[k]], "y": [row],
+        "marker": marker, "hoverinfo": "skip", "cliponaxis": False,
+    }  # fmt: skip
+
+
 def _multiples(view: BudgetView, shown: Sequence[int], *, own_scales: bool) -> Part:
-    columns = 3 if len(shown) > 2 else max(len(shown), 1)
+    columns = min(3, len(shown))
     rows = math.ceil(len(shown) / columns)
     width = (1 - _GRID - _GAP[0] * (columns - 1)) / columns
     height = (0.955 - _GAP[1] * (rows - 1)) / rows
     tops = [_top(view, k) for k in shown]
     traces: list[Mark] = []
     axes: dict[str, Mark] = {}
-    notes = [
-        panel(f"Loss of each group ({view.unit}) against its epsilon", xref="paper", yref="paper", xshift=-20)
-        | {"x": _GRID}
-    ]
+    more = f"; {len(shown)} of {len(view.names)}" if len(shown) < len(view.names) else ""
+    title = f"Loss of each group ({view.unit}) against its epsilon{more}"
+    notes = [panel(title, xref="paper", yref="paper", xshift=-20) | {"x": _GRID}]
     for cell, k in enumerate(shown):
         row, column = divmod(cell, columns)
         left, upper = _GRID + column * (width + _GAP[0]), 0.955 - row * (height + _GAP[1])
@@ -238,10 +288,9 @@ def _multiples(view: BudgetView, shown: Sequence[int], *, own_scales: bool) -> P
             "epsilon" if last else None, domain=[left, left + width], anchor=f"y{number}", range=[0, right], nticks=4,
             showticklabels=last,
         )  # fmt: skip
-        top = tops[cell] if own_scales else max(tops)
         axes[f"yaxis{number}"] = axis(
-            domain=[upper - height, upper], anchor=f"x{number}", range=[0, top], nticks=4,
-            showticklabels=own_scales or column == 0,
+            domain=[upper - height, upper], anchor=f"x{number}", range=[0, tops[cell] if own_scales else max(tops)],
+            nticks=4, showticklabels=own_scales or column == 0,
         )  # fmt: skip
         notes.append(small(escape(shorten(view.names[k], 22)), f"x{number}", f"y{number}"))
     return traces, axes, notes
@@ -268,9 +317,8 @@ def _curve(view: BudgetView, k: int, number: int) -> list[Mark]:
     constant = view.constants[k]
     if not math.isnan(constant):
         traces.append(at | {"x": [0, float(x[-1])], "y": [weight * constant] * 2, "line": _zero_line()})
-    drawn = np.clip(monotone_cubic(curve.epsilons, curve.upper, curve.derivative)(x), 0, None)
     traces.append(
-        at | {"x": x.tolist(), "y": (weight * drawn).tolist(), "line": {"width": look.width, "color": look.colour},
+        at | {"x": x.tolist(), "y": draw_loss(view, k, x).tolist(), "line": {"width": look.width, "color": look.colour},
               "hoverinfo": "all", "hovertemplate": "epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"}
     )  # fmt: skip
     share, loss = view.design.allocation[k], weight * view.design.losses[k]
@@ -295,23 +343,7 @@ def table_budget(view: BudgetView) -> pd.DataFrame:
             "uniform split": view.equal,
             "loss": [design.losses[k] for k in view.order],
             "weight (beta)": [design.beta[k] for k in view.order],
+            "weighted loss": [design.beta[k] * design.losses[k] for k in view.order],
             "zero information": [view.constants[k] for k in view.order],
         }
     )
-
-
-def explain_budget(view: BudgetView) -> str:
-    """Return what the picture means, every number from the result."""
-    design, first = view.design, view.order[0]
-    saved = 1 - design.predicted_loss / view.uniform_loss if view.uniform_loss > 0 else 0.0
-    compared = (
-        f", **{percent(saved)}** below the uniform split ({sig(view.uniform_loss)})" if saved > 5e-4 else
-        ", as low as the uniform split"
-    )  # fmt: skip
-    said = f"The predicted loss is **{sig(design.predicted_loss)}**{compared}; "
-    said += f"**{view.names[first]}** receives the most, {sig(design.allocation[first])}."
-    if design.predicted_loss > design.zero_information * (1 + 1e-9):
-        worse = sum(loss > constant * (1 + 1e-9) for loss, constant in zip(design.losses, view.constants, strict=True))
-        groups = "1 group does" if worse == 1 else f"{worse} groups do"
-        said += f" That is **above zero information ({sig(design.zero_information)})**: {groups} worse than a constant."
-    return said

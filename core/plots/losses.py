@@ -14,15 +14,19 @@ from core.plots.palette import DPN, OPT, group_colour
 from core.plots.template import Mark, Picture, axis, escape, heading, note, panel, percent, shorten, sig, small
 from core.plots.template import layout as sheet
 from core.profile import GroupProfile
-from core.stability import RadialEvidence
+from core.stability import RadialEvidence, why_radial
 from core.surrogate import Surrogate
 
 HEIGHT: Final = 540
 SHOWN: Final = 8
-POINTS: Final = 4000
-"""Pairs drawn over all panels; the fits use all of them."""
+"""Groups drawn; the rest are in the table."""
+DOTS: Final = 2000
+"""Dots over all panels, drawn as vectors: without WebGL, and sharp on a slide. A dot stands for all pairs that nearly
+coincide with it; the fits use every pair."""
+_FINEST: Final = (96, 72)
+"""Columns and rows of a panel within which pairs count as coinciding; coarser where there would be too many dots."""
 _LEFT: Final = 34
-_JITTER: Final = 0.006
+_COARSER: Final = 0.85
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +45,8 @@ class LossView:
         Surrogate weights.
     unit : str
         Unit of the loss.
-    score : str
-        'radial' or 'mse', the scenario's choice.
     states : tuple of tuple of str
-        For every group the labels of its states, empty when not enumerated.
+        For every group the labels of its states, as plain text; empty when not enumerated.
     """
 
     names: tuple[str, ...]
@@ -52,7 +54,6 @@ class LossView:
     profiles: tuple[GroupProfile, ...]
     beta: tuple[float, ...]
     unit: str
-    score: str
     states: tuple[tuple[str, ...], ...]
 
     @property
@@ -73,47 +74,21 @@ def plot_losses(view: LossView, *, own_scales: bool = False) -> Picture:
         Give every panel its own axes.
     """
     shown = view.order[:SHOWN]
-    columns = min(4, max(len(shown), 1))
-    rows = math.ceil(len(shown) / columns)
-    gap_x, gap_y = (0.05 if own_scales else 0.03), 0.16
-    width, height = (1 - gap_x * (columns - 1)) / columns, (0.94 - gap_y * (rows - 1)) / max(rows, 1)
-    far = max((float(view.profiles[k].pair_distance.max(initial=0.0)) for k in shown), default=1.0)
-    high = max((float(view.profiles[k].pair_loss.max(initial=0.0)) for k in shown), default=1.0)
+    title = f"Loss of one group ({view.unit}) against its distance"
+    if len(shown) < len(view.names):
+        title += f"; the {len(shown)} of {len(view.names)} that cost most"
+    dots = _share_dots(view, shown)
     traces: list[Mark] = []
     axes: dict[str, Mark] = {}
-    notes = [heading(f"Loss of one group ({view.unit}) against its distance", _LEFT)]
+    notes = [heading(title, _LEFT)]
     for cell, k in enumerate(shown):
-        row, column = divmod(cell, columns)
-        left, top = column * (width + gap_x), 0.94 - row * (height + gap_y)
         number = "" if cell == 0 else str(cell + 1)
-        profile = view.profiles[k]
-        traces += _panel(view, k, number)
-        last = cell + columns >= len(shown)
-        own_far = max(float(profile.pair_distance.max(initial=0.0)), 1e-9)
-        own_high = max(float(profile.pair_loss.max(initial=0.0)), 1e-9)
-        axes[f"xaxis{number}"] = axis(
-            "distance d" if last else None,
-            domain=[left, left + width],
-            anchor=f"y{number}",
-            range=[0, 1.04 * (own_far if own_scales else max(far, 1e-9))],
-            nticks=4,
-            showticklabels=last or own_scales,
-        )
-        axes[f"yaxis{number}"] = axis(
-            domain=[top - height, top],
-            anchor=f"x{number}",
-            range=[0, 1.08 * (own_high if own_scales else max(high, 1e-9))],
-            nticks=4,
-            showticklabels=column == 0 or own_scales,
-        )
-        scores = f"radial {sig(profile.radial.score)}, MSE {sig(profile.quadratic.score)}"
+        traces += _panel(view, k, number, dots[k])
+        axes |= _axes(view, cell, own_scales=own_scales)
+        scores = f"radial {sig(view.profiles[k].radial.score)}, MSE {sig(view.profiles[k].quadratic.score)}"
+        at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}
         notes.append(small(escape(shorten(view.names[k], 24)), f"x{number}", f"y{number}", yshift=17))
-        notes.append(
-            note(
-                scores, xref=f"x{number} domain", yref=f"y{number} domain", x=0, y=1, xanchor="left", yanchor="bottom",
-                yshift=3,
-            )
-        )  # fmt: skip
+        notes.append(note(scores, **at, xanchor="left", yanchor="bottom", yshift=3))
     return Picture(
         traces=traces,
         layout=sheet(left=_LEFT, right=8, top=38, bottom=44, annotations=notes, **axes),
@@ -124,18 +99,53 @@ def plot_losses(view: LossView, *, own_scales: bool = False) -> Picture:
     )
 
 
-def _panel(view: LossView, k: int, number: str) -> list[Mark]:
-    profile = view.profiles[k]
-    chosen = _spread(profile, POINTS // min(SHOWN, max(len(view.names), 1)))
-    distance, loss = profile.pair_distance[chosen], profile.pair_loss[chosen]
+def _axes(view: LossView, cell: int, *, own_scales: bool) -> dict[str, Mark]:
+    """Return both axes of one panel; all panels share their ranges unless each has its own."""
+    shown = view.order[:SHOWN]
+    columns = min(4, len(shown))
+    rows = math.ceil(len(shown) / columns)
+    gap_x, gap_y = (0.05 if own_scales else 0.03), 0.16
+    width, height = (1 - gap_x * (columns - 1)) / columns, (0.94 - gap_y * (rows - 1)) / rows
+    row, column = divmod(cell, columns)
+    left, top = column * (width + gap_x), 0.94 - row * (height + gap_y)
+    number = "" if cell == 0 else str(cell + 1)
+    measured = [view.profiles[k] for k in ([shown[cell]] if own_scales else shown)]
+    far = max(1e-9, *(float(p.pair_distance.max(initial=0.0)) for p in measured))
+    high = max(1e-9, *(float(p.pair_loss.max(initial=0.0)) for p in measured))
+    last = cell + columns >= len(shown)
+    return {
+        f"xaxis{number}": axis("distance d" if last else None, domain=[left, left + width], anchor=f"y{number}",
+                               range=[0, 1.04 * far], nticks=4, showticklabels=last or own_scales),
+        f"yaxis{number}": axis(domain=[top - height, top], anchor=f"x{number}", range=[0, 1.08 * high], nticks=4,
+                               showticklabels=column == 0 or own_scales),
+    }  # fmt: skip
+
+
+Dots = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Positions of the pairs that are drawn, and how many pairs each stands for."""
+
+
+def _share_dots(view: LossView, shown: Sequence[int]) -> dict[int, Dots]:
+    """Thin the pairs of every panel; what small groups do not need is left to the large ones."""
+    left, dots = DOTS, {}
+    for done, k in enumerate(sorted(shown, key=lambda k: len(view.profiles[k].pair_loss))):
+        profile = view.profiles[k]
+        dots[k] = thin(profile.pair_distance, profile.pair_loss, left // (len(shown) - done))
+        left -= len(dots[k][0])
+    return dots
+
+
+def _panel(view: LossView, k: int, number: str, dots: Dots) -> list[Mark]:
+    profile, (chosen, counts) = view.profiles[k], dots
     at: Mark = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     curve = np.linspace(0.0, float(profile.pair_distance.max(initial=0.0)), 60)
     quadratic = profile.quadratic.slope * curve**2 + profile.quadratic.intercept
-    tied = _JITTER * (np.random.default_rng(0).random(len(distance)) - 0.5)
+    # Many pairs in one place are darker, but a single one is still seen.
+    opacity = np.minimum(0.4 + 0.1 * np.log2(counts), 0.9)
     return [
-        at | {"type": "scattergl", "mode": "markers", "x": (distance + tied).astype(np.float32),
-              "y": loss.astype(np.float32), "text": _pair_names(view, k, chosen),
-              "marker": {"size": 5, "opacity": 0.35, "color": group_colour(view.members[k])},
+        at | {"type": "scatter", "mode": "markers", "x": profile.pair_distance[chosen].astype(np.float32),
+              "y": profile.pair_loss[chosen].astype(np.float32), "text": _pair_names(view, k, chosen, counts),
+              "marker": {"size": 5, "opacity": opacity.astype(np.float32), "color": group_colour(view.members[k])},
               "hovertemplate": "%{text}distance %{x:.4g}<br>loss %{y:.6g}<extra></extra>"},
         at | {"type": "scatter", "mode": "lines", "x": profile.radial.distance.tolist(),
               "y": profile.radial.fitted.tolist(), "line": {"color": DPN, "width": 2.5},
@@ -146,22 +156,47 @@ def _panel(view: LossView, k: int, number: str) -> list[Mark]:
     ]  # fmt: skip
 
 
-def _spread(profile: GroupProfile, count: int) -> NDArray[np.int64]:
-    """Return positions of at most `count` pairs, spread evenly over the rank of their distance."""
-    order = np.argsort(profile.pair_distance, kind="stable")
-    if len(order) <= count:
-        return order.astype(np.int64)
-    rng = np.random.default_rng(0)
-    cuts = np.linspace(0, len(order), count + 1).astype(np.int64)
-    return order[cuts[:-1] + (rng.random(count) * np.diff(cuts)).astype(np.int64)].astype(np.int64)
+def thin(distance: NDArray[np.float64], loss: NDArray[np.float64], limit: int) -> Dots:
+    """Return positions of at most `limit` pairs that stand for all, and how many each stands for.
+
+    Pairs in one cell of a grid over the panel count as coinciding. The grid starts at the resolution of the screen
+    and gets coarser until the dots are few enough; every occupied cell keeps a dot, so no outlier is lost.
+
+    Parameters
+    ----------
+    distance, loss : ndarray (pairs,)
+        The pairs.
+    limit : int
+        Largest number of dots, at least 4 (one per corner).
+
+    Returns
+    -------
+    positions, counts : ndarray of int
+        Of the dots, rising; the counts add up to the number of pairs.
+    """
+    if len(distance) == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    x, y = ((v - v.min()) / max(float(np.ptp(v)), 1e-300) for v in (distance, loss))
+    scale = 1.0
+    while True:
+        columns, rows = (max(int(scale * side), 1) for side in _FINEST)
+        cell = np.rint(x * columns).astype(np.int64) * (rows + 1) + np.rint(y * rows).astype(np.int64)
+        _, first, counts = np.unique(cell, return_index=True, return_counts=True)
+        if len(first) <= max(limit, 4):
+            break
+        scale *= _COARSER
+    order = np.argsort(first)
+    return first[order].astype(np.int64), counts[order].astype(np.int64)
 
 
-def _pair_names(view: LossView, k: int, chosen: NDArray[np.int64]) -> list[str]:
+def _pair_names(view: LossView, k: int, chosen: NDArray[np.int64], counts: NDArray[np.int64]) -> list[str]:
     labels = view.states[k]
+    many = [f"one of {c:,} pairs about here<br>" if c > 1 else "" for c in counts.tolist()]
     if not labels:
-        return [""] * len(chosen)
+        return many
     n = len(labels)
-    return [f"{labels[i // n]} → {labels[i % n]}<br>" for i in chosen.tolist()]
+    pairs = zip(chosen.tolist(), many, strict=True)
+    return [f"{escape(labels[i // n])} → {escape(labels[i % n])}<br>{words}" for i, words in pairs]
 
 
 def plot_sensitivity(view: LossView) -> Picture:
@@ -176,19 +211,16 @@ def plot_sensitivity(view: LossView) -> Picture:
              "lowerfence": [low], "upperfence": [high], "fillcolor": "@fill", "whiskerwidth": 0.5, "width": 0.5,
              "line": {"color": group_colour(view.members[k]), "width": 2}, "hoverinfo": "x"}
         )  # fmt: skip
-    font = {"size": 12.5, "color": "@text"}
-    names = [
-        note(escape(shorten(view.names[k], 22)), xref="paper", yref="y", x=0, y=row, xanchor="right", xshift=-8,
-             font=font)
-        for row, k in enumerate(shown)
-    ]  # fmt: skip
     return Picture(
         traces=boxes,
         layout=sheet(
-            left=170,
-            xaxis=axis(f"sensitivity rho = loss / distance ({view.unit})", rangemode="tozero"),
-            yaxis=axis(range=[len(shown) - 0.4, -0.6], showgrid=False, showticklabels=False),
-            annotations=[heading("Sensitivity of the loss, 5 to 95 % of the pairs", 170), *names],
+            left=180,
+            xaxis=axis(f"sensitivity rho = loss / distance ({view.unit} per unit of distance)", rangemode="tozero"),
+            yaxis=axis(range=[max(len(shown), 4) - 0.4, -0.6], showgrid=False, showticklabels=False),
+            annotations=[
+                heading("Sensitivity of the loss: middle half of the pairs, whiskers from 5 to 95 %", 180),
+                *_row_names([view.names[k] for k in shown], "paper", "y"),
+            ],
         ),
         height=max(240, 90 + 34 * len(shown)),
         name="sensitivity",
@@ -196,43 +228,49 @@ def plot_sensitivity(view: LossView) -> Picture:
     )
 
 
-def plot_surrogate(surrogate: Surrogate, names: Sequence[str], unit: str) -> Picture:
-    """Draw predicted against actual loss on held-out pairs, and the weights beta."""
-    count = min(len(surrogate.actual), 2500)
-    top = 1.05 * max(float(surrogate.actual.max(initial=0.0)), float(surrogate.predicted.max(initial=0.0)), 1e-9)
-    rows = list(range(len(names)))
+def _row_names(names: Sequence[str], x: str, y: str) -> list[Mark]:
+    """Return the names left of the rows of a chart, counted from 0."""
     font = {"size": 12.5, "color": "@text"}
-    labels = [
-        note(escape(shorten(name, 18)), xref="x2 domain", yref="y2", x=0, y=row, xanchor="right", xshift=-8, font=font)
+    return [
+        note(escape(shorten(name, 24)), xref=x, yref=y, x=0, y=row, xanchor="right", xshift=-8, font=font)
         for row, name in enumerate(names)
     ]
+
+
+def plot_surrogate(surrogate: Surrogate, names: Sequence[str], unit: str) -> Picture:
+    """Draw predicted against actual loss on held-out pairs, and the weights beta of the twenty heaviest groups."""
+    chosen, counts = thin(surrogate.predicted, surrogate.actual, DOTS)
+    top = 1.05 * max(float(surrogate.actual.max(initial=0.0)), float(surrogate.predicted.max(initial=0.0)), 1e-9)
+    heaviest = sorted(range(len(names)), key=lambda k: (-surrogate.beta[k], k))[:20]
     traces: list[Mark] = [
-        {"type": "scattergl", "mode": "markers", "x": surrogate.predicted[:count].astype(np.float32),
-         "y": surrogate.actual[:count].astype(np.float32), "marker": {"size": 5, "opacity": 0.4, "color": "@neutral"},
+        {"type": "scatter", "mode": "markers", "x": surrogate.predicted[chosen].astype(np.float32),
+         "y": surrogate.actual[chosen].astype(np.float32),
+         "marker": {"size": 5, "color": "@neutral", "opacity": np.minimum(0.4 + 0.1 * np.log2(counts), 0.9)},
          "hovertemplate": "predicted %{x:.6g}<br>actual %{y:.6g}<extra></extra>"},
         {"type": "scatter", "mode": "lines", "x": [0, top], "y": [0, top], "hoverinfo": "skip",
          "line": {"color": "@text", "width": 1.5, "dash": "dot"}},
-        {"type": "bar", "orientation": "h", "xaxis": "x2", "yaxis": "y2", "y": rows, "width": 0.55,
-         "x": surrogate.beta.tolist(), "marker": {"color": "@neutral"},
-         "hovertemplate": "beta %{x:.6g}<extra></extra>"},
+        {"type": "bar", "orientation": "h", "xaxis": "x2", "yaxis": "y2", "y": list(range(len(heaviest))),
+         "width": 0.55, "x": surrogate.beta[heaviest].tolist(), "marker": {"color": "@neutral"},
+         "hovertext": [escape(names[k]) for k in heaviest],
+         "hovertemplate": "%{hovertext}<br>beta %{x:.6g}<extra></extra>"},
     ]  # fmt: skip
     return Picture(
         traces=traces,
         layout=sheet(
             left=44,
-            xaxis=axis(f"predicted loss ({unit})", domain=[0, 0.5], range=[0, top], anchor="y"),
-            yaxis=axis(range=[0, top], anchor="x"),
-            xaxis2=axis("weight (beta)", domain=[0.72, 1], anchor="y2", rangemode="tozero", nticks=5),
-            yaxis2=axis(range=[len(names) - 0.4, -0.6], anchor="x2", showgrid=False, showticklabels=False),
+            xaxis=axis(f"predicted loss ({unit})", domain=[0, 0.5], range=[0, top], anchor="y", nticks=7),
+            yaxis=axis(range=[0, top], anchor="x", nticks=7),
+            xaxis2=axis("weight (beta)", domain=[0.74, 1], anchor="y2", rangemode="tozero", nticks=5),
+            yaxis2=axis(range=[max(len(heaviest), 6) - 0.4, -0.6], anchor="x2", showgrid=False, showticklabels=False),
             annotations=[
                 heading(f"Actual loss of held-out pairs ({unit})", 44),
                 panel("Weight of each group (beta)", "x2", "y2"),
-                *labels,
+                *_row_names([names[k] for k in heaviest], "x2 domain", "y2"),
             ],
         ),
-        height=max(380, 90 + 26 * len(names)),
+        height=max(380, 90 + 26 * len(heaviest)),
         name="surrogate",
-        alt=f"Held-out R squared {sig(surrogate.r2)}.",
+        alt=f"Predicted against actual loss; on held-out pairs R squared is {sig(surrogate.r2)}.",
     )
 
 
@@ -273,18 +311,62 @@ def table_terms(surrogate: Surrogate, names: Sequence[str]) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def explain_losses(view: LossView, evidence: RadialEvidence, surrogate: Surrogate) -> str:
-    """Return what the picture means: whether the largest group's loss is radial, and how well the sum predicts."""
-    k = view.order[0]
-    profile = view.profiles[k]
-    share = percent(max(evidence.explained, 0.0))
-    kind = "is radial" if profile.radial.score > 0.99 else "is **not radial**" if profile.radial.score < 0.5 else (
-        "is partly radial"
-    )  # fmt: skip
-    said = f"The loss of **{view.names[k]}** {kind}: distance explains {share} of its variance"
-    if evidence.spread > 0 and profile.radial.score <= 0.99:
-        said += f", and pairs at the same distance differ by up to {sig(evidence.spread)} {view.unit}"
-    return (
-        f"{said}. Summed with weights, the group losses explain **{percent(max(surrogate.r2, 0.0))}** of the loss of "
-        f"held-out pairs, within {sig(surrogate.mean_absolute_error)} {view.unit} on average."
+def find_evidence(view: LossView) -> tuple[RadialEvidence, ...]:
+    """Find for every group what its radial-fit score rests on."""
+    return tuple(why_radial(p.pair_distance, p.pair_loss, p.radial) for p in view.profiles)
+
+
+def table_evidence(view: LossView, evidence: Sequence[RadialEvidence]) -> pd.DataFrame:
+    """Return what makes every group's loss radial or not, one row per group, by size of effect."""
+    order = view.order
+    return pd.DataFrame(
+        {
+            "group": [view.names[k] for k in order],
+            "radial-fit score": [view.profiles[k].radial.score for k in order],
+            "variance explained by distance": [evidence[k].explained for k in order],
+            "largest spread at one distance": [evidence[k].spread for k in order],
+            "at distance": [evidence[k].distance[0] for k in order],
+            "least loss there": [_name_pair(view, k, evidence[k].low) for k in order],
+            "largest loss there": [_name_pair(view, k, evidence[k].high) for k in order],
+            "largest fall of the mean": [evidence[k].drop for k in order],
+        }
     )
+
+
+def _name_pair(view: LossView, k: int, place: tuple[int, ...]) -> str:
+    labels = view.states[k]
+    if not labels:
+        return "a sampled pair"
+    x, y = place if len(place) > 1 else divmod(place[0], len(labels))
+    return f"{labels[x]} → {labels[y]}"
+
+
+RADIAL: Final = 0.99
+"""Score from which a loss is called radial."""
+NOT_RADIAL: Final = 0.5
+"""Score below which it is called not radial."""
+
+
+def explain_losses(view: LossView, evidence: RadialEvidence, surrogate: Surrogate) -> str:
+    """Return what the picture means: whether the costliest group's loss is radial, and how well the sum predicts.
+
+    Parameters
+    ----------
+    view : LossView
+        What is drawn.
+    evidence : RadialEvidence
+        Of the first group in order.
+    surrogate : Surrogate
+        The weighted sum.
+    """
+    k = view.order[0]
+    score = view.profiles[k].radial.score
+    kind = "is radial" if score > RADIAL else "is **not radial**" if score < NOT_RADIAL else "is partly radial"
+    share = percent(max(evidence.explained, 0.0))
+    said = f"The loss of **{view.names[k]}** {kind}: distance explains {share} of its variance"
+    if evidence.spread > 0 and score <= RADIAL:
+        said += f", and pairs at one distance differ by up to {sig(evidence.spread)} {view.unit}"
+    r2 = percent(max(surrogate.r2, 0.0))
+    if len(view.names) == 1:
+        return f"{said}. It is the only group, so its loss is the loss of the record."
+    return f"{said}. A weighted sum over the groups explains **{r2}** of the loss of held-out pairs."

@@ -1,4 +1,4 @@
-"""Which groups deserve optimisation: domain size against score with both thresholds, regret, and channels."""
+"""Which groups deserve optimisation: domain size against score with both thresholds, and the regret of every group."""
 
 import math
 from collections.abc import Sequence
@@ -7,23 +7,34 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from core import limits
-from core.channel import Channel
 from core.plots.interaction import Condition, Handle, Region, Sides
-from core.plots.palette import CIVIDIS, DPN, LOOKS, OPT
+from core.plots.palette import DPN, LOOKS, OPT
 from core.plots.place import place_labels
 from core.plots.template import Mark, Picture, axis, bare, escape, heading, label, note, panel, percent, shorten, sig
 from core.plots.template import layout as sheet
 
 HEIGHT: Final = 440
-CHANNEL_HEIGHT: Final = 380
 _LEFT: Final = 60
+_RIGHT: Final = 40
+_TOP: Final = 34
+_BOTTOM: Final = 52
 _SPLIT: Final = 0.55
 _BARS: Final = (0.76, 1.0)
+_NAMES: Final = 130
+"""Pixels for the names left of the bars."""
 _BAR_COUNT: Final = 12
+_HEADROOM: Final = 1.13
+"""Upper end of the score axis: labels of the many groups whose score is exactly 1 go above them."""
+_NARROW: Final = 762
+"""Width of the figure at 1280 px, for which labels are placed."""
+_TIED: Final = 4.0
+"""Pixels within which points coincide and share one label."""
+_TIED_LABEL: Final = 24
 _REGION: Final = "rgba(213, 94, 0, 0.13)"
+_LARGEST: Final = 1e9
+"""Domain sizes are drawn up to here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +63,10 @@ class MechanismView:
         Name of the score.
     thresholds : bool
         Whether the rule reads the two thresholds, so that they can be dragged.
+    tau_regret : float or None
+        The regret threshold where the rule reads it, so that it can be dragged.
+    what : str
+        What is judged, in the plural.
     """
 
     names: tuple[str, ...]
@@ -64,56 +79,95 @@ class MechanismView:
     picked: int | None
     kind: str
     thresholds: bool = True
+    tau_regret: float | None = None
+    what: str = "groups"
+
+    @property
+    def drawn(self) -> list[int]:
+        """Groups that have a score."""
+        return [k for k, score in enumerate(self.scores) if not math.isnan(score)]
+
+    @property
+    def rows(self) -> list[int]:
+        """Groups of the bars, from the bottom: those not solved, then by rising regret."""
+        order = sorted(range(len(self.names)), key=lambda k: -1.0 if math.isnan(self.regrets[k]) else self.regrets[k])
+        return order[-_BAR_COUNT:]
+
+
+def telling_group(choices: Sequence[str], regrets: Sequence[float]) -> int:
+    """Return the group whose channels tell most: of the optimised ones, else of all, that of largest regret."""
+    among = [k for k, choice in enumerate(choices) if choice == "OPT"] or list(range(len(choices)))
+    return max(among, key=lambda k: -1.0 if math.isnan(regrets[k]) else regrets[k])
 
 
 def plot_mechanisms(view: MechanismView) -> Picture:
     """Draw domain size against score with both thresholds as handles, the OPT region, and the regret of every group."""
     low, high = _size_range(view)
-    bottom = min(0.0, 1.1 * min([s for s in view.scores if not math.isnan(s)], default=0.0))
+    bottom = _bottom(view)
     scatter, labels = _scatter(view, (low, high), bottom)
-    bars, bar_notes, count = _regret_bars(view)
-    handles: tuple[Handle, ...] = ()
-    if view.thresholds:
-        sizes = tuple(sorted({float(s) for s in view.sizes if s <= limits.TAU_DIM.high}))
-        scores = tuple(sorted({math.ceil(s * 1000) / 1000 for s in view.scores if not math.isnan(s)}))
-        handles = (
-            Handle("tau_dim", min(float(view.tau_dim), limits.TAU_DIM.high), max(1.0, low), limits.TAU_DIM.high, 1.0,
-                   "Largest domain that is optimised", whole=True, digits=0, snap=sizes),
-            Handle("tau_dpn", view.tau_dpn, bottom, 1.0, 0.01, "Largest score that is optimised", along="y",
-                   axis="yaxis", across="xaxis", snap=scores),
-        )  # fmt: skip
+    bars, bar_notes = _regret_bars(view)
     region = Region(x=(None, "tau_dim"), y=(None, "tau_dpn"), fill=_REGION, label="OPT region")
     return Picture(
-        traces=[scatter, *bars],
+        traces=[scatter, bars],
         layout=sheet(
             left=_LEFT,
-            right=40,
-            bottom=52,
+            right=_RIGHT,
+            top=_TOP,
+            bottom=_BOTTOM,
             xaxis=axis("domain size (n), states, log scale", domain=[0, _SPLIT], type="log",
                        range=[math.log10(low), math.log10(high)], tickvals=_ticks(low, high), tickformat=",d"),
-            yaxis=axis(range=[bottom - 0.02, 1.04], dtick=0.2, anchor="x"),
+            yaxis=axis(range=[bottom - 0.02, _HEADROOM], dtick=0.2, anchor="x"),
             xaxis2=axis("regret, % of the noise's loss", domain=list(_BARS), range=[0, 100], anchor="y2", dtick=25),
-            yaxis2=bare(domain=[0, 1], range=[-0.6, max(count, 4) - 0.4], anchor="x2"),
+            yaxis2=bare(domain=[0, 1], range=[-0.6, max(len(view.rows), 6) - 0.4], anchor="x2"),
             annotations=[
                 heading(f"Score (S): how well plain noise fits, {view.kind}", _LEFT),
-                panel("Loss saved by OPT (regret), %", "x2", "y2", xshift=-130),
+                panel("Loss saved by OPT (regret), %", "x2", "y2", xshift=-_NAMES),
                 *labels,
                 *bar_notes,
             ],
         ),
         height=HEIGHT,
         name="mechanisms",
-        alt=f"{view.choices.count('OPT')} of {len(view.names)} groups are optimised.",
-        handles=handles,
+        alt=f"{view.choices.count('OPT')} of {len(view.names)} {view.what} are optimised.",
+        handles=_handles(view, low, bottom),
         regions=(region,) if view.thresholds else (),
-        previews=_sides(view) if view.thresholds else (),
+        previews=_sides(view),
         table=table_mechanisms(view),
     )  # fmt: skip
 
 
+def _bottom(view: MechanismView) -> float:
+    lowest = min([0.0, view.tau_dpn if view.thresholds else 0.0, *(view.scores[k] for k in view.drawn)])
+    return max(1.1 * lowest, limits.TAU_DPN.low)
+
+
+def _handles(view: MechanismView, low: float, bottom: float) -> tuple[Handle, ...]:
+    """Return the thresholds that the rule reads; a drag stays on values where a choice changes."""
+    handles: list[Handle] = []
+    if view.thresholds:
+        most = limits.TAU_DIM.high
+        sizes = tuple(sorted({float(s) for s in view.sizes if s <= most}))
+        # Rounded up to what the flag shows, so that a threshold set on a score includes it.
+        scores = tuple(sorted({min(math.ceil(view.scores[k] * 100 - 1e-9) / 100, 1.0) for k in view.drawn}))
+        handles.append(
+            Handle("tau_dim", min(float(view.tau_dim), most), math.ceil(low), most, 1.0, "Largest domain (tau_dim)",
+                   whole=True, digits=0, snap=sizes)
+        )  # fmt: skip
+        handles.append(
+            Handle("tau_dpn", view.tau_dpn, bottom, 1.0, 0.01, "Score threshold (tau_dpn)", "y", "yaxis", "xaxis",
+                   snap=scores)
+        )  # fmt: skip
+    if view.tau_regret is not None:
+        handles.append(
+            Handle("tau_regret", 100 * view.tau_regret, 0.0, 100.0, 1.0, "Regret threshold (r)", axis="xaxis2",
+                   across="yaxis2", digits=0, unit=" %")
+        )  # fmt: skip
+    return tuple(handles)
+
+
 def _size_range(view: MechanismView) -> tuple[float, float]:
-    largest = max(max(view.sizes, default=10), view.tau_dim if view.thresholds else 1)
-    return 1.6, 1.9 * min(float(largest), 1e9)
+    largest = max(max(view.sizes, default=10), view.tau_dim if view.thresholds else 1, 10)
+    return 1.6 if min(view.sizes, default=2) > 1 else 0.8, 1.9 * min(float(largest), _LARGEST)
 
 
 def _ticks(low: float, high: float) -> list[int]:
@@ -122,8 +176,8 @@ def _ticks(low: float, high: float) -> list[int]:
 
 
 def _scatter(view: MechanismView, ends: tuple[float, float], bottom: float) -> tuple[Mark, list[Mark]]:
-    drawn = [k for k in range(len(view.names)) if not math.isnan(view.scores[k])]
-    at = [min(float(view.sizes[k]), 1e9) for k in drawn]
+    drawn = view.drawn
+    at = [min(float(view.sizes[k]), _LARGEST) for k in drawn]
     looks = [LOOKS[view.choices[k]] for k in drawn]
     picked = [k == view.picked for k in drawn]
     mark: Mark = {
@@ -148,145 +202,126 @@ def _scatter(view: MechanismView, ends: tuple[float, float], bottom: float) -> t
         },
     }
     # Pixels at the narrowest figure, for label placement only.
-    wide, tall = (762 - _LEFT - 40) * _SPLIT, HEIGHT - 34 - 52
+    wide, tall = (_NARROW - _LEFT - _RIGHT) * _SPLIT, HEIGHT - _TOP - _BOTTOM
     low, high = (math.log10(e) for e in ends)
     points = np.array(
         [
-            [(math.log10(x) - low) / (high - low) * wide, (1.04 - view.scores[k]) / (1.06 - bottom) * tall]
+            [
+                (math.log10(x) - low) / (high - low) * wide,
+                (_HEADROOM - view.scores[k]) / (_HEADROOM + 0.02 - bottom) * tall,
+            ]
             for x, k in zip(at, drawn, strict=True)
         ]
     ).reshape(-1, 2)
-    texts = [escape(shorten(view.names[k], 22)) for k in drawn]
-    placed = place_labels(points, texts, radii=10.0, size=(wide, tall))
-    labels = [
-        label(f"<b>{text}</b>" if p else text, math.log10(x), view.scores[k], spot)
-        for text, p, x, k, spot in zip(texts, picked, at, drawn, placed, strict=True)
-    ]
-    return mark, labels
+    return mark, _labels(view, points, (wide, tall))
+
+
+def _labels(view: MechanismView, points: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+            size: tuple[float, float]) -> list[Mark]:  # fmt: skip
+    """Name every point without collisions; points that coincide share one label."""
+    drawn, clusters = view.drawn, cluster_points(points)
+    texts = [_join([view.names[drawn[i]] for i in members]) for members in clusters]
+    # Nameless points keep the labels off the region's own word, which stands at the bottom left.
+    word = np.array([[x, size[1] - 10.0] for x in (8.0, 25.0, 42.0, 59.0, 76.0)] if view.thresholds else []).reshape(
+        -1, 2
+    )
+    crowd = np.concatenate([points[[c[0] for c in clusters]], word])
+    places = place_labels(crowd, texts + [""] * len(word), radii=10.0, size=size)[: len(texts)]
+    notes = []
+    for members, text, spot in zip(clusters, texts, places, strict=True):
+        k = drawn[members[0]]
+        bold = any(drawn[i] == view.picked for i in members)
+        words = f"<b>{escape(text)}</b>" if bold else escape(text)
+        notes.append(label(words, math.log10(min(float(view.sizes[k]), _LARGEST)), view.scores[k], spot))
+    return notes
+
+
+def cluster_points(points: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[list[int]]:
+    """Gather points that lie within a few pixels of the first of their cluster, in the given order."""
+    clusters: list[list[int]] = []
+    for i, point in enumerate(points):
+        near = (c for c in clusters if float(np.hypot(*(points[c[0]] - point))) < _TIED)
+        found = next(near, None)
+        if found is None:
+            clusters.append([i])
+        else:
+            found.append(i)
+    return clusters
+
+
+def _join(names: Sequence[str]) -> str:
+    """Return the names of points that coincide, as many as fit."""
+    if len(names) == 1:
+        return shorten(names[0], 22)
+    shown = [shorten(name, 18) for name in names]
+    while len(shown) > 1 and len(", ".join(shown)) > _TIED_LABEL:
+        shown.pop()
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _sides(view: MechanismView) -> tuple[Sides, ...]:
-    drawn = [k for k in range(len(view.names)) if not math.isnan(view.scores[k])]
-    size = Condition("tau_dim", tuple(float(view.sizes[k]) for k in drawn))
-    score = Condition("tau_dpn", tuple(view.scores[k] for k in drawn))
-    return (Sides("groups", (size, score), (OPT, "diamond"), (DPN, "circle")),)
-
-
-def _regret_bars(view: MechanismView) -> tuple[list[Mark], list[Mark], int]:
-    solved = [k for k in range(len(view.names)) if not math.isnan(view.regrets[k])]
-    order = sorted(solved, key=lambda k: view.regrets[k])[-_BAR_COUNT:]
-    font = {"size": 12.5, "color": "@text"}
-    notes = [
-        note(
-            f"<b>{escape(shorten(view.names[k], 18))}</b>" if k == view.picked else escape(shorten(view.names[k], 18)),
-            xref="x2 domain", yref="y2", x=0, y=row, xanchor="left", xshift=-130, font=font,
+    """Let points and bars change side in the browser while a threshold is dragged."""
+    inside, outside = (OPT, "diamond"), (DPN, "circle")
+    rules: tuple[Condition, ...] = ()
+    if view.thresholds:
+        rules = (
+            Condition("tau_dim", tuple(float(n) for n in view.sizes)),
+            Condition("tau_dpn", tuple(view.scores)),
         )
-        for row, k in enumerate(order)
-    ]  # fmt: skip
-    notes += [
-        note(sig(100 * view.regrets[k]), xref="x2", yref="y2", x=max(100 * view.regrets[k], 0.0), y=row,
-             xanchor="left", xshift=4, font={"size": 12, "color": "@text"})
-        for row, k in enumerate(order)
-    ]  # fmt: skip
-    if not order:
-        notes.append(note("no group is small enough to solve", xref="x2 domain", yref="y2 domain", x=0.5, y=0.5))
-    bars: Mark = {
-        "type": "bar",
-        "orientation": "h",
-        "xaxis": "x2",
-        "yaxis": "y2",
-        "x": [100 * view.regrets[k] for k in order],
-        "y": list(range(len(order))),
-        "customdata": order,
-        "width": 0.5,
-        "marker": {
-            "color": [LOOKS[view.choices[k]].colour for k in order],
-            "line": {"width": [2.5 if k == view.picked else 0 for k in order], "color": "@text"},
-        },
-        "hovertext": [f"{escape(view.names[k])}<br>regret {100 * view.regrets[k]:.4g} %" for k in order],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-    }
-    return [bars], notes, len(order)
-
-
-def plot_channels(
-    channels: Sequence[Channel], labels: Sequence[str], row: int, *, loss: NDArray[np.float64], shown: tuple[str, str]
-) -> Picture:
-    """Draw two channels as heatmaps on one scale, and beside them their row for a true state.
-
-    Parameters
-    ----------
-    channels : sequence of Channel
-        All compared channels of the group.
-    labels : sequence of str
-        Label per state, not yet escaped.
-    row : int
-        The true state whose row is shown.
-    loss : ndarray (n, n)
-        Loss, for the hover of the bars.
-    shown : pair of str
-        Mechanisms of the two heatmaps.
-    """
-    named = {c.mechanism: c for c in channels}
-    pair = [named[name] for name in shown]
-    top = max(float(c.matrix.max()) for c in pair)
-    ticks = _state_ticks(len(labels))
-    names = [escape(shorten(text, 30)) for text in labels]
-    columns = ((0.0, 0.31), (0.355, 0.665))
-    traces: list[Mark] = []
-    axes: dict[str, Mark] = {}
-    notes: list[Mark] = []
-    for i, (channel, domain) in enumerate(zip(pair, columns, strict=True)):
-        number = "" if i == 0 else str(i + 1)
-        # Labels are categories of the hover alone; the axes count states, which always fit.
-        traces.append(
-            {"type": "heatmap", "z": channel.matrix.astype(np.float32), "x0": 1, "dx": 1, "y0": 1, "dy": 1,
-             "xaxis": f"x{number}", "yaxis": f"y{number}", "zmin": 0, "zmax": top, "colorscale": CIVIDIS,
-             "showscale": i == 1, "colorbar": {"x": 0.672, "xanchor": "left", "thickness": 8, "outlinewidth": 0,
-                                               "tickfont": {"size": 12, "color": "@muted"}, "nticks": 3},
-             "hovertemplate": "true state %{y}, released %{x}<br>probability %{z:.6g}<extra></extra>"}
-        )  # fmt: skip
-        axes[f"xaxis{number}"] = axis("released state", domain=list(domain), anchor=f"y{number}", tickvals=ticks,
-                                      showgrid=False)  # fmt: skip
-        axes[f"yaxis{number}"] = axis(anchor=f"x{number}", autorange="reversed", tickvals=ticks, showgrid=False,
-                                      showticklabels=i == 0)  # fmt: skip
-        notes.append(
-            panel(f"{escape(channel.mechanism)}, loss {sig(channel.expected_loss)}", f"x{number}", f"y{number}",
-                  font={"size": 13, "color": "@text"})
-        )  # fmt: skip
-        axes[f"yaxis{number}"] |= {"range": [len(labels) + 0.5, 0.5], "autorange": False}
-        traces.append(
-            {"type": "scatter", "mode": "lines", "xaxis": f"x{number}", "yaxis": f"y{number}", "hoverinfo": "skip",
-             "x": [0.5, len(labels) + 0.5, len(labels) + 0.5, 0.5, 0.5],
-             "y": [row + 0.5, row + 0.5, row + 1.5, row + 1.5, row + 0.5], "line": {"color": "@bg", "width": 1.5}}
-        )  # fmt: skip
-        look = LOOKS["OPT"] if channel.mechanism == "OPT" else LOOKS["DPN"]
-        colour = LOOKS["remapped"].colour if i == 1 and look is LOOKS["DPN"] else look.colour
-        traces.append(
-            {"type": "bar", "xaxis": "x3", "yaxis": "y3", "x": list(range(1, len(labels) + 1)),
-             "name": channel.mechanism,
-             "y": channel.matrix[row].tolist(), "marker": {"color": colour}, "text": names, "textposition": "none",
-             "customdata": loss[row].tolist(),
-             "hovertemplate": "%{text}<br>probability %{y:.6g}<br>loss %{customdata:.6g}<extra></extra>"}
-        )  # fmt: skip
-    axes["xaxis3"] = axis("released state", domain=[0.77, 1], anchor="y3", tickvals=ticks, showgrid=False)
-    axes["yaxis3"] = axis(anchor="x3", rangemode="tozero", nticks=5)
-    notes.append(panel(f"Row of state {row + 1}", "x3", "y3", font={"size": 13, "color": "@text"}))
-    return Picture(
-        traces=traces,
-        layout=sheet(left=34, right=8, bottom=44, annotations=notes, barmode="group", bargap=0.15) | axes,
-        height=CHANNEL_HEIGHT,
-        name="channels",
-        alt=f"Channels {shown[0]} and {shown[1]} on {len(labels)} states.",
-        table=pd.DataFrame(
-            {"true state": labels[row], "released state": list(labels)} | {c.mechanism: c.matrix[row] for c in channels}
-        ),
+    elif view.tau_regret is not None:
+        saved = tuple(-1.0 if n > view.tau_dim else 100 * r for n, r in zip(view.sizes, view.regrets, strict=True))
+        rules = (Condition("tau_regret", saved, most=False),)
+    if not rules:
+        return ()
+    return (
+        Sides("groups", rules, inside, outside, order=tuple(view.drawn)),
+        Sides("bars", rules, inside, outside, order=tuple(view.rows)),
     )
 
 
-def _state_ticks(count: int) -> list[int]:
-    step = max(1, 5 * math.ceil(count / 25)) if count > 8 else 1
-    return [1, *range(step, count + 1, step)] if step > 1 else list(range(1, count + 1))
+def _regret_bars(view: MechanismView) -> tuple[Mark, list[Mark]]:
+    rows, font = view.rows, {"size": 12.5, "color": "@text"}
+    notes = []
+    for row, k in enumerate(rows):
+        name = escape(shorten(view.names[k], 18))
+        notes.append(
+            note(f"<b>{name}</b>" if k == view.picked else name, xref="x2 domain", yref="y2", x=0, y=row,
+                 xanchor="left", xshift=-_NAMES, font=font)
+        )  # fmt: skip
+        saved = 100 * view.regrets[k]
+        solved = not math.isnan(saved)
+        notes.append(
+            note(sig(saved) if solved else _unsolved(view, k), xref="x2", yref="y2", x=saved if solved else 0.0, y=row,
+                 xanchor="left", xshift=4, font={"size": 12, "color": "@text" if solved else "@muted"})
+        )  # fmt: skip
+    saved_all = [0.0 if math.isnan(view.regrets[k]) else 100 * view.regrets[k] for k in rows]
+    bars: Mark = {
+        "type": "bar",
+        "orientation": "h",
+        "uid": "bars",
+        "xaxis": "x2",
+        "yaxis": "y2",
+        "x": saved_all,
+        "y": list(range(len(rows))),
+        "customdata": rows,
+        "width": 0.5,
+        "marker": {
+            "color": [LOOKS[view.choices[k]].colour for k in rows],
+            "line": {"width": [2.5 if k == view.picked else 0 for k in rows], "color": "@text"},
+        },
+        "hovertext": [
+            f"{escape(view.names[k])}<br>"
+            + (_unsolved(view, k) if math.isnan(view.regrets[k]) else f"regret {100 * view.regrets[k]:.4g} %")
+            for k in rows
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+    return bars, notes
+
+
+def _unsolved(view: MechanismView, k: int) -> str:
+    return "over tau_dim" if view.sizes[k] > view.tau_dim else "not solved yet"
 
 
 def table_mechanisms(view: MechanismView) -> pd.DataFrame:
@@ -302,39 +337,28 @@ def table_mechanisms(view: MechanismView) -> pd.DataFrame:
     )
 
 
-def table_channels(channels: Sequence[Channel], zero: float) -> pd.DataFrame:
-    """Return loss, certificate and bound of every compared mechanism of a group."""
-    return pd.DataFrame(
-        {
-            "mechanism": [c.mechanism for c in channels],
-            "expected loss": [c.expected_loss for c in channels],
-            "certified epsilon": [c.certified_epsilon for c in channels],
-            "declared epsilon": [c.epsilon for c in channels],
-            "lower bound": [c.lower_bound for c in channels],
-            "against zero information": [c.expected_loss / zero - 1 if zero > 0 else float("nan") for c in channels],
-        }
-    )
+_LISTED: Final = 3
+"""Names that the sentence lists before it counts the rest."""
 
 
 def explain_mechanisms(view: MechanismView) -> str:
     """Return what the picture means: who is optimised, and where most is left on the table."""
     chosen = [view.names[k] for k, c in enumerate(view.choices) if c == "OPT"]
-    listed = ", ".join(chosen[:4]) + (f" and {len(chosen) - 4} more" if len(chosen) > 4 else "")
-    groups = f"{len(chosen)} of {len(view.names)} groups"
-    said = f"**{groups}** {'is' if len(chosen) == 1 else 'are'} optimised" + (f": {listed}." if chosen else ".")
-    missed = [
-        k for k, c in enumerate(view.choices) if c == "DPN" and not math.isnan(view.regrets[k]) and view.regrets[k] > 0
-    ]
+    more = len(chosen) - _LISTED
+    listed = ", ".join(chosen[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    said = f"**{len(chosen)} of {len(view.names)} {view.what}** {'is' if len(chosen) == 1 else 'are'} optimised"
+    said += f": {listed}." if chosen else "."
+    solved = [k for k in range(len(view.names)) if view.regrets[k] > 0]  # never where it is not a number
+    missed = [k for k in solved if view.choices[k] == "DPN"]
     if missed:
         worst = max(missed, key=lambda k: view.regrets[k])
-        said += (
-            f" The most left on the table is **{view.names[worst]}**, where the optimum would save "
+        return (
+            f"{said} The most left on the table is **{view.names[worst]}**, where the optimum would save "
             f"**{percent(view.regrets[worst])}** of its loss."
         )
-    elif chosen:
-        best = max(
-            (k for k, c in enumerate(view.choices) if c == "OPT"),
-            key=lambda k: -1.0 if math.isnan(view.regrets[k]) else view.regrets[k],
-        )
-        said += f" It saves most on **{view.names[best]}**, {percent(view.regrets[best])} of the noise's loss."
-    return said
+    if solved:
+        best = max(solved, key=lambda k: view.regrets[k])
+        return f"{said} OPT saves most on **{view.names[best]}**, {percent(view.regrets[best])} of the noise's loss."
+    if any(not math.isnan(regret) for regret in view.regrets):
+        return f"{said} Where it was solved, the optimum would save nothing at these budgets."
+    return f"{said} None is small enough to be solved; raise tau_dim or split the groups."

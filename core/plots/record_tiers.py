@@ -16,14 +16,15 @@ def plot_record_tiers(study: RecordStudy, unit: str) -> Picture:
     """Draw loss against budget for the chain and for separately optimised channels."""
     chain, optimal = LOOKS["tuned"], LOOKS["OPT"]
     x = list(study.tiers.budgets)
+    ring: Mark = {"size": 15, "symbol": "diamond-open", "color": optimal.colour, "line": {"width": 2}}
+    square: Mark = {"size": 8, "symbol": chain.symbol, "color": chain.colour}
     lines: list[Mark] = [
         {"type": "scatter", "mode": "lines+markers", "x": x, "y": list(losses), "cliponaxis": False,
-         "line": {"color": look.colour, "width": look.width, "dash": dash},
-         "marker": {"size": 10, "symbol": look.symbol, "color": look.colour, "line": {"width": 2, "color": "@bg"}},
+         "line": {"color": look.colour, "width": look.width, "dash": dash}, "marker": marker,
          "hovertemplate": f"{name}<br>epsilon %{{x:.6g}}<br>loss %{{y:.6g}}<extra></extra>"}
-        for name, look, dash, losses in (
-            ("optimised alone", optimal, "dot", study.optimal),
-            ("chain", chain, "solid", study.tiers.losses),
+        for name, look, dash, marker, losses in (
+            ("chain", chain, "solid", square, study.tiers.losses),
+            ("optimised alone", optimal, "dot", ring, study.optimal),
         )
     ]  # fmt: skip
     font = {"size": 12.5, "color": "@text"}
@@ -38,7 +39,7 @@ def plot_record_tiers(study: RecordStudy, unit: str) -> Picture:
                 heading(f"Loss of each recipient ({unit})", 44),
                 note("green squares: chain, each tier degraded from the one before", xref="paper", yref="paper", x=1,
                      y=0.98, xanchor="right", yanchor="top", font=font),
-                note("orange diamonds: optimised alone, no protection together", xref="paper", yref="paper", x=1,
+                note("open diamonds: optimised alone, no protection together", xref="paper", yref="paper", x=1,
                      y=0.91, xanchor="right", yanchor="top", font=font),
             ],
         ),

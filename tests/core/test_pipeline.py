@@ -8,11 +8,11 @@ import pytest
 
 from core import sample_scenario
 from core.channel import TOTAL
-from core.results import METHODS
 from core.errors import InputError
 from core.mechanisms.factorised import FactorisedChannel
 from core.metric import dual_exponent
 from core.pipeline import Stages, design
+from core.results import METHODS
 from core.scenario import AttributeSpec, Scenario
 from core.table import load_sample, read_table
 

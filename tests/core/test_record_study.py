@@ -42,6 +42,6 @@ def test_a_large_group_is_refused_with_a_sentence(stages):
 
 
 def test_picture_and_sentence_come_from_the_study(study):
-    assert plot_record_tiers(study, "bits").traces[1]["y"] == list(study.tiers.losses)
+    assert plot_record_tiers(study, "bits").traces[0]["y"] == list(study.tiers.losses)
     assert list(table_record_tiers(study)["optimised alone"]) == list(study.optimal)
     assert sig(study.together) in explain_record_tiers(study, "group")

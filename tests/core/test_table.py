@@ -320,7 +320,7 @@ def test_a_gzip_bomb_is_not_unpacked(monkeypatch):
 
 
 def test_too_many_cells_are_refused(monkeypatch):
-    monkeypatch.setattr("core.parsing.CELL_LIMIT", 1000)
+    monkeypatch.setattr("core.reading.parsing.CELL_LIMIT", 1000)
     with pytest.raises(InputError, match="over 1,000 cells"):
         read_table(b"a,b\n" + b"1,2\n" * 501)
 

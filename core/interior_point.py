@@ -1,0 +1,191 @@
+"""The structured interior point for the channel's linear programme, certified at every step.
+
+Minimise sum_y <costs_y, z_y> over columns v_y = (auxiliaries, z_y) with B v_y >= 0 and sum_y z_y = 1. Every iterate
+has strictly positive slacks and rows that sum to 1, so it is a channel; its multipliers give a proven lower bound by
+`dual_bound`. The outputs meet in one n by n system only.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.block_systems import FloatArray, Programme
+from core.dual_bound import DualBound
+from core.linear_program import Progress
+from core.newton_step import Iterate, Newton, Start
+
+ITERATION_LIMIT: Final = 150
+"""Iterations after which a solve counts as stalled; 10 to 60 are usual."""
+ABSOLUTE_GAP: Final = 2e-13
+"""Gap, as a share of the best constant's loss, that counts as closed: costs of that size cancel in the bound."""
+_STALL_PATIENCE: Final = 8
+"""Iterations without progress after which a solve counts as stalled."""
+_PROGRESS: Final = 0.98
+"""Factor by which the gap or the complementarity must fall to count as progress."""
+_BOUND_FROM: Final = 0.5
+"""Relative complementarity below which the proven bound is computed at every iteration."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What the interior point reached.
+
+    Parameters
+    ----------
+    matrix : ndarray of float (n, k)
+        Channel on the outputs that took part, rows summing to 1 up to rounding.
+    multipliers : ndarray of float (r, k)
+        u > 0 of the iterate with the best bound.
+    potentials : ndarray of float (n,)
+        Multipliers of the row sums of that iterate.
+    loss, lower_bound : float
+        Loss of the matrix, and proven bound over channels on these outputs.
+    outputs : ndarray of int64 (k,)
+        The outputs that took part.
+    iterations : int
+        Iterations run.
+    status : {'optimal', 'stalled', 'time limit'}
+        'optimal' where the gap is within the tolerance.
+    last : Start
+        The last iterate, from which a solve on fewer outputs may go on.
+    """
+
+    matrix: FloatArray
+    multipliers: FloatArray
+    potentials: FloatArray
+    loss: float
+    lower_bound: float
+    outputs: NDArray[np.int64]
+    iterations: int
+    status: str
+    last: Start
+
+    @property
+    def gap(self) -> float:
+        """(loss - lower_bound) / loss, 0 where the loss is 0."""
+        return (self.loss - self.lower_bound) / self.loss if self.loss > 0 else 0.0
+
+
+def solve(
+    programme: Programme,
+    *,
+    outputs: NDArray[np.int64] | None = None,
+    tolerance: float = 1e-6,
+    start: Start | None = None,
+    deadline: float | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Solve the programme on the given outputs to a certified relative gap.
+
+    Parameters
+    ----------
+    programme : Programme
+        What is solved.
+    outputs : ndarray of int64, optional
+        The outputs that take part; all if not given.
+    tolerance : float
+        Relative gap between loss and proven bound at which it stops.
+    start : Start, optional
+        Interior iterate on these outputs; uniform if not given.
+    deadline : float, optional
+        Value of `time.monotonic()` after which it stops with what it has.
+    progress : callable, optional
+        Called between iterations; may raise to stop.
+
+    Returns
+    -------
+    Solution
+        Its gap is certified whatever the status.
+    """
+    every = np.arange(programme.costs.shape[1])
+    chosen = every if outputs is None else np.asarray(outputs, dtype=np.int64)
+    run = _Run(Iterate(programme, chosen, start), programme, tolerance)
+    while run.status is None:
+        if deadline is not None and time.monotonic() > deadline:
+            run.status = "time limit"
+            break
+        if progress is not None:
+            progress(run.fraction, f"Solving: iteration {run.iterations}, gap {run.gap:.1e}.")
+        run.advance()
+    return run.result()
+
+
+class _Run:
+    """Book-keeping of one solve: the best bound, stalls, the stop."""
+
+    def __init__(self, iterate: Iterate, programme: Programme, tolerance: float) -> None:
+        self._programme, self._tolerance = programme, tolerance
+        self._at = iterate
+        self._proof = DualBound(programme.rows, programme.epsilon)
+        self._bound = 0.0
+        self._best = (self._at.multipliers.copy(), self._at.potentials)
+        self._lowest, self._since_better = (np.inf, np.inf), 0
+        self.iterations = 0
+        self.status: str | None = None
+        self._judge()
+
+    @property
+    def gap(self) -> float:
+        loss = self._at.loss
+        return (loss - self._bound) / loss if loss > 0 else 0.0
+
+    @property
+    def fraction(self) -> float:
+        reached = np.log(max(min(self.gap, 1.0), 1e-300)) / np.log(min(self._tolerance, 0.5))
+        return float(min(max(reached, 0.0), 1.0))
+
+    def advance(self) -> None:
+        """Take one step, or give up where the linear algebra fails."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                newton = Newton(self._at, self._programme.system)
+                step = newton.step()
+        except (np.linalg.LinAlgError, ValueError):
+            self.status = "stalled"
+            return
+        if not (np.isfinite(step.variables).all() and np.isfinite(step.multipliers).all()):
+            self.status = "stalled"
+            return
+        kept = self._at.variables.copy(), self._at.slacks
+        self._at.move(step)
+        self.iterations += 1
+        if self._at.slacks.min() <= 0:
+            self._at.variables, self._at.slacks = kept
+            self.status = "stalled"
+            return
+        newton.restore_sums()
+        self._judge()
+
+    def _judge(self) -> None:
+        at = self._at
+        if at.complementarity < _BOUND_FROM * at.loss or self.iterations % 4 == 0:
+            bound = self._proof.bound(at.costs, at.multipliers)
+            if bound > self._bound:
+                self._bound, self._best = bound, (at.multipliers.copy(), at.potentials)
+        if self.gap <= self._tolerance or at.loss - self._bound <= ABSOLUTE_GAP:
+            self.status = "optimal"
+        elif self.gap < _PROGRESS * self._lowest[0] or at.complementarity < _PROGRESS * self._lowest[1]:
+            self._lowest, self._since_better = (self.gap, at.complementarity), 0
+        else:
+            self._since_better += 1
+            if self._since_better > _STALL_PATIENCE or self.iterations >= ITERATION_LIMIT:
+                self.status = "stalled"
+
+    def result(self) -> Solution:
+        """Return what was reached, in the scale of the costs."""
+        at = self._at
+        matrix = at.variables[at.aux :].copy()
+        return Solution(
+            matrix,
+            self._best[0] * at.scale,
+            self._best[1] * at.scale,
+            at.loss * at.scale,
+            self._bound * at.scale,
+            at.outputs,
+            self.iterations,
+            self.status or "stalled",
+            Start(at.variables, at.multipliers * at.scale, at.potentials * at.scale),
+        )
