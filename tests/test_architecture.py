@@ -26,7 +26,7 @@ LAYERS = (
     "linear_program channel certificate mechanisms",
     "curves envelopes allocation",
     "results pipeline",
-    "evaluation pack report",
+    "evaluation pack report record_study",
     "__main__",
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer.split()}

@@ -31,7 +31,9 @@ def trace_boundary(total: float, q: float, points: int = _ARC) -> tuple[Floats, 
     if math.isinf(q):
         return np.array([total, total, 0.0]), np.array([0.0, total, total])
     angle = np.linspace(0.0, math.pi / 2, points)
-    return total * np.abs(np.cos(angle)) ** (2 / q), total * np.abs(np.sin(angle)) ** (2 / q)
+    across, up = total * np.abs(np.cos(angle)) ** (2 / q), total * np.sin(angle) ** (2 / q)
+    across[-1] = 0.0  # the cosine of half a turn is not quite 0, and a root of it is far from it
+    return across, up
 
 
 def remaining_budget(view: BudgetView, pair: tuple[int, int]) -> float:
@@ -68,9 +70,10 @@ def plot_feasible(view: BudgetView, pair: tuple[int, int]) -> Picture:
          "hovertemplate": f"{names[0]} %{{x:.3g}}<br>{names[1]} %{{y:.3g}}<br>loss of both %{{z:.4g}}<extra></extra>"},
     ]  # fmt: skip
     notes = [heading(f"Loss of {names[0]} and {names[1]} together ({view.unit}), at the budgets of both", _LEFT)]
-    for p, word in _EXPONENTS:
+    own_p = view.design.scenario.p
+    for p, word in (*_EXPONENTS, *(() if own_p in dict(_EXPONENTS) else ((own_p, f"p = {own_p:g}"),))):
         x, y = trace_boundary(total, _dual(p))
-        own = math.isclose(_dual(p), q)
+        own = p == own_p
         traces.append(_edge(x, y, own=own, words=f"{word}, these two groups alone"))
         middle = len(x) // 2
         notes.append(

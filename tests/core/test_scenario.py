@@ -100,7 +100,8 @@ def test_bad_attribute_specs_are_refused(changes):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", '{"format": 2}', '{"epsilon": -1}', '{"attributes": [1]}', '{"attributes": [{"column": 0, "x": 1}]}',
+    ["", "[]", "{", '{"format": 2}', '{"epsilon": -1}', '{"attributes": [1]}',
+     '{"attributes": [{"column": 0, "x": 1}]}',
      '{"attributes": {}}', "[" * 100_000, '{"unknown": 1}', '{"p": "infinite"}', '{"attributes": [{"column": "a"}]}'],
 )  # fmt: skip
 def test_bad_files_raise_input_errors_only(text):
@@ -108,8 +109,14 @@ def test_bad_files_raise_input_errors_only(text):
         Scenario.from_json(text)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5), lambda c: st.lists(c, max_size=3) |
-                    st.dictionaries(st.sampled_from(["epsilon", "p", "attributes", "column", "task", "format"]), c)))  # fmt: skip
+WORDS = st.sampled_from(["epsilon", "p", "attributes", "column", "task", "format"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner),
+)
+
+
+@given(JSON)
 def test_any_json_gives_a_scenario_or_an_input_error(value):
     try:
         Scenario.from_json(json.dumps(value))

@@ -1,0 +1,60 @@
+"""What the optimal channel is measured against: the whole linear programme in general-purpose solvers."""
+
+import time
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+from core.channel_problem import check_problem
+from core.highs_channel import build_program
+from core.highs_columns import solve_by_columns
+from core.linear_program import solve_linear_program
+from core.output_pruning import Limits
+from tests.benchmarks.instances import Instance
+
+
+def linprog_all_rows(instance: Instance, epsilon: float) -> tuple[float, float]:
+    """Return (optimum, seconds) of scipy.optimize.linprog with one row per ordered pair and output.
+
+    Its tolerance is the default of HiGHS, 1e-7. Column y * n + x holds Z[x, y].
+    """
+    start = time.perf_counter()
+    n = instance.size
+    x, other = np.nonzero(~np.eye(n, dtype=bool))
+    pairs = len(x)
+    # Z[x, y] <= exp(epsilon d) Z[x', y], divided by exp(epsilon d) so that no entry is huge
+    entries = np.concatenate([np.exp(-epsilon * instance.distance[x, other]), -np.ones(pairs)])
+    block = sp.csr_array((entries, (np.tile(np.arange(pairs), 2), np.concatenate([x, other]))), shape=(pairs, n))
+    costs = (instance.prior[:, None] * instance.loss).T.ravel()
+    found = linprog(
+        costs,
+        A_ub=sp.csr_matrix(sp.block_diag([block] * n)),
+        b_ub=np.zeros(n * pairs),
+        A_eq=sp.csr_matrix(sp.hstack([sp.eye_array(n)] * n)),
+        b_eq=np.ones(n),
+        method="highs",
+    )
+    assert found.status == 0, found.message
+    return float(found.fun), time.perf_counter() - start
+
+
+def best_highs(instance: Instance, epsilon: float, time_limit: float) -> tuple[str, float, float]:
+    """Return (form, optimum, seconds) of the fastest HiGHS form on the reduced rows, one thread each."""
+    problem = check_problem(instance.distance, instance.prior, instance.loss)
+    programme = problem.reduce(epsilon).programme
+    results = []
+    if programme.rows.kind in ("line", "nominal"):
+        start = time.perf_counter()
+        found = solve_by_columns(programme, Limits(1e-6))
+        results.append((time.perf_counter() - start, "column generation", found.loss))
+    scale = float(programme.costs.sum(axis=0).min())
+    program = build_program(programme, scale)
+    for method in ("simplex", "interior point"):
+        start = time.perf_counter()
+        answer = solve_linear_program(program, method=method, time_limit=time_limit)
+        if answer.status == "optimal":
+            results.append((time.perf_counter() - start, method, answer.objective * scale))
+        time_limit = min([time_limit, *(seconds for seconds, _, _ in results)]) + 1.0
+    seconds, form, optimum = min(results) if results else (time_limit, "none within the limit", float("nan"))
+    return form, optimum, seconds
