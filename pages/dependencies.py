@@ -37,7 +37,9 @@ def _view(stages: Stages) -> Dependence:
     """Return what is drawn; positions come from the plain NMI and are computed once per table."""
     names = tuple(a.name for a in stages.records.attributes)
     graph = late.recall("graph", _token())
-    if graph is None:
+    if graph is not None:
+        st.empty()  # stands where the progress stood, so that the figure stays the second element and is not drawn anew
+    else:
         with outputs.working("Measuring dependence", token=str(_token()), height=HEIGHT) as progress:
             plain = cache.stages(progress, scenario=state.scenario().replace(corrected_nmi=False))
             graph = build_graph(plain.nmi, plain.staircase, names=names, levels=plain.records.sizes)

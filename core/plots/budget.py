@@ -118,7 +118,8 @@ class BudgetView:
     @cached_property
     def total(self) -> Floats:
         """Total loss (T,) at the track's totals, read off the curves as drawn; never below the bound."""
-        return np.maximum(self.intercept + self.drawn_losses.sum(axis=1), self.track.bounds)
+        added: Floats = np.maximum(self.intercept + self.drawn_losses.sum(axis=1), self.track.bounds)
+        return added
 
 
 def draw_loss(view: BudgetView, k: int, epsilons: Floats) -> Floats:
@@ -126,7 +127,8 @@ def draw_loss(view: BudgetView, k: int, epsilons: Floats) -> Floats:
     curve = view.curves[k]
     smooth = monotone_cubic(curve.epsilons, curve.upper, curve.derivative)
     values = np.asarray(smooth(np.minimum(epsilons, curve.epsilons[-1])), dtype=np.float64)
-    return np.asarray(view.beta[k] * np.clip(values, 0.0, None))
+    weighted: Floats = view.beta[k] * np.clip(values, 0.0, None)
+    return weighted
 
 
 def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:

@@ -32,7 +32,7 @@ def trace_boundary(total: float, q: float, points: int = _ARC) -> tuple[Floats, 
         return np.array([total, total, 0.0]), np.array([0.0, total, total])
     angle = np.linspace(0.0, math.pi / 2, points)
     across, up = total * np.abs(np.cos(angle)) ** (2 / q), total * np.sin(angle) ** (2 / q)
-    across[-1] = 0.0  # the cosine of half a turn is not quite 0, and a root of it is far from it
+    across[-1] = 0.0  # the cosine of a quarter turn is not quite 0, and a root of it farther
     return across, up
 
 

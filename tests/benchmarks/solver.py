@@ -13,7 +13,7 @@ import numpy as np
 
 from core.channel_problem import check_problem
 from core.mechanisms.optimal import OptimalSolution, solve_optimal, solve_problem
-from tests.benchmarks.baseline import best_highs, linprog_all_rows
+from tests.benchmarks.baseline import highs_forms, linprog_all_rows
 from tests.benchmarks.instances import Instance, line, nominal, product, references
 from tests.core.mechanisms.exact_optimum import BITS, exact_optimum
 
@@ -69,8 +69,14 @@ def measure_linprog(name: str) -> Record:
 
 
 def measure_highs(name: str) -> Record:
-    form, optimum, seconds = best_highs(make(name), BUDGET, HIGHS_LIMIT)
-    return {"seconds": seconds, "loss": optimum, "form": form}
+    """Seconds per HiGHS form; the best is the faster one on the whole programme."""
+    forms = highs_forms(make(name), BUDGET, HIGHS_LIMIT)
+    whole = {form: result for form, result in forms.items() if form != "column generation"}
+    best = min(whole, key=lambda form: whole[form][0])
+    seconds, optimum = whole[best]
+    if math.isinf(seconds):
+        seconds, best = HIGHS_LIMIT, "none within the limit"
+    return {"seconds": seconds, "loss": optimum, "form": best, "all_seconds": {f: r[0] for f, r in forms.items()}}
 
 
 def measure_curve(name: str) -> Record:
@@ -225,7 +231,8 @@ def curve_in_two_solves(name: str) -> Record:
     ratio = curve["seconds"] / theirs["seconds"]
     sentence = (
         f"20 budgets {curve['seconds']:.2f} s, one HiGHS solve ({theirs['form']}) {theirs['seconds']:.2f} s: "
-        f"{ratio:.2f} solves, worst gap {curve['worst_gap']:.1e}"
+        f"{ratio:.2f} solves, worst gap {curve['worst_gap']:.1e}; "
+        f"column generation around HiGHS {theirs['all_seconds']['column generation']:.2f} s"
     )
     met = ratio <= 2 and curve["worst_gap"] <= 1e-5
     return goal(f"{name}: curve within two HiGHS solves", sentence, met, {"curve": curve, "highs": theirs})
@@ -241,8 +248,8 @@ def slim(name: str) -> Record:
 def large(name: str) -> Record:
     ours = in_process("large", name)
     sentence = (
-        f"bracket of {ours['coarse_gap']:.1%} after {ours['coarse_seconds']:.0f} s, whole solve {ours['seconds']:.0f} s, "
-        f"gap {ours['gap']:.1e}, peak {ours['peak_megabytes']:.0f} MB"
+        f"bracket of {ours['coarse_gap']:.1%} after {ours['coarse_seconds']:.0f} s, "
+        f"whole solve {ours['seconds']:.0f} s, gap {ours['gap']:.1e}, peak {ours['peak_megabytes']:.0f} MB"
     )
     met = ours["coarse_gap"] <= 0.1 and ours["gap"] <= 2e-6
     return goal(f"{name}: 10% bracket first, then 2e-6", sentence, met, {"ours": ours})

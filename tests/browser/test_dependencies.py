@@ -22,7 +22,7 @@ def page(app: Session) -> Any:
 
 
 def value(page: Any) -> float:
-    return float(page.locator(HANDLE).get_attribute("aria-valuenow"))
+    return float(page.locator(HANDLE).last.get_attribute("aria-valuenow"))
 
 
 def coloured(page: Any) -> int:
@@ -31,7 +31,7 @@ def coloured(page: Any) -> int:
     return page.evaluate(
         """hues => {
           const traces = [...document.querySelectorAll('.st-key-dependence g.trace.scatter')];
-          const nodes = traces.find(t => t.__data__[0].trace.uid === 'nodes');
+          const nodes = traces.findLast(t => t.__data__[0].trace.uid === 'nodes');
           return [...nodes.querySelectorAll('path.point')].filter(p => hues.includes(getComputedStyle(p).fill)).length;
         }""",
         hues,
@@ -40,8 +40,8 @@ def coloured(page: Any) -> int:
 
 def test_groups_follow_the_threshold_before_the_server_answers(page: Any, app: Session) -> None:
     before, place = coloured(page), page.locator(FIGURE).bounding_box()
-    page.evaluate("document.querySelector('.st-key-dependence .main-svg').marked = true")
-    flag = page.locator(f"{HANDLE} .flag").bounding_box()
+    page.evaluate("[...document.querySelectorAll('.st-key-dependence .main-svg')].at(-1).marked = true")
+    flag = page.locator(f"{HANDLE} .flag").last.bounding_box()
     x, y = flag["x"] + flag["width"] / 2, flag["y"] + flag["height"] / 2
     page.mouse.move(x, y)
     page.mouse.down()
@@ -58,11 +58,11 @@ def test_groups_follow_the_threshold_before_the_server_answers(page: Any, app: S
     assert float(re.search(r"tau_group=([\d.]+)", page.url)[1]) == shown
     assert "every attribute is perturbed alone" in page.locator(".means").inner_text()
     assert page.locator(FIGURE).bounding_box() == place
-    assert page.evaluate("document.querySelector('.st-key-dependence .main-svg').marked")
+    assert page.evaluate("[...document.querySelectorAll('.st-key-dependence .main-svg')].at(-1).marked")
 
 
 def test_page_keys_go_from_step_to_step(page: Any, app: Session) -> None:
-    page.locator(HANDLE).focus()
+    page.locator(HANDLE).last.focus()
     page.keyboard.press("PageUp")
     page.get_by_text("10 groups", exact=True).wait_for()
     assert value(page) == 0.103
@@ -75,7 +75,8 @@ def test_page_keys_go_from_step_to_step(page: Any, app: Session) -> None:
 def test_a_click_on_a_link_shows_its_joint_counts(page: Any, app: Session) -> None:
     spot = page.evaluate(
         """() => {
-          const plot = document.querySelector('.st-key-dependence .plot'), {xaxis, yaxis} = plot._fullLayout;
+          const plot = [...document.querySelectorAll('.st-key-dependence .plot')].at(-1);
+          const {xaxis, yaxis} = plot._fullLayout;
           const middle = plot._fullData.find(t => t.customdata?.[0].length === 2);
           const last = middle.customdata.length - 1, box = plot.getBoundingClientRect();
           return {x: box.left + xaxis._offset + xaxis.d2p(middle.x[last]),

@@ -1,0 +1,79 @@
+"""The Mechanisms page without a browser: thresholds, rules, single attributes, channels, huge groups, no table."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.opening import opened, start_by_the_main_page, words
+
+
+@pytest.fixture(autouse=True)
+def _frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    start_by_the_main_page(monkeypatch)
+
+
+def choices(app: AppTest) -> dict[str, str]:
+    table = next(frame.value for frame in app.dataframe if "choice" in frame.value)
+    return dict(zip(table["group"], table["choice"], strict=True))
+
+
+def test_it_opens_on_the_telling_group_with_its_channels_and_stability() -> None:
+    app = opened("mechanisms")
+    assert not app.exception
+    assert "<b>1 of 9 groups</b> is optimised: max_heart_rate +2" in words(app)
+    assert app.selectbox(key="choice_mechanism_group").value == 7
+    assert app.selectbox(key="choice_channel_left").value == "EM"
+    assert app.selectbox(key="choice_channel_right").value == "OPT"
+    losses = next(frame.value for frame in app.dataframe if "OPT would save" in frame.value)
+    assert losses["mechanism"].tolist()[-2:] == ["OPT", "constant"]
+    assert losses["expected loss"].min() == losses.set_index("mechanism")["expected loss"]["OPT"]
+    stability = next(frame.value for frame in app.dataframe if "agreement" in frame.value)
+    assert stability["agreement"].dropna().between(0, 1).all()
+    assert "On held-out pairs the choice stays the same" in words(app)
+    app.selectbox(key="choice_mechanism_group").set_value(0).run()
+    assert not app.exception
+    assert "receives no budget" in " ".join(caption.value for caption in app.caption)
+    app.selectbox(key="choice_true_state").set_value(2).run()
+    assert not app.exception
+    row = next(frame.value for frame in app.dataframe if "released state" in frame.value)
+    assert row["constant"].sum() == pytest.approx(1)
+
+
+def test_the_thresholds_decide_and_the_rule_can_be_another() -> None:
+    app = opened("mechanisms")
+    assert sum(choice == "OPT" for choice in choices(app).values()) == 1
+    app.number_input(key="number_tau_dpn").set_value(0.3).run()
+    assert not app.exception
+    several = {group for group, choice in choices(app).items() if choice == "OPT"}
+    assert {"max_heart_rate +2", "sex +1"} <= several
+    app.number_input(key="number_tau_dim").set_value(10).run()
+    assert {group for group, choice in choices(app).items() if choice == "OPT"} == several - {"max_heart_rate +2"}
+    app.selectbox(key="choice_rule").set_value("regret").run()
+    assert not app.exception
+    assert app.number_input(key="number_tau_regret").value == 0.1
+    assert not any(field.key == "number_tau_dpn" for field in app.number_input)
+    table = next(frame.value for frame in app.dataframe if "choice" in frame.value)
+    assert ((table["regret"] > 0.1) == (table["choice"] == "OPT")).all()
+
+
+def test_single_attributes_are_judged_beside_the_groups() -> None:
+    app = opened("mechanisms")
+    app.segmented_control(key="segments_mechanisms_single").set_value(True).run()
+    assert not app.exception
+    assert "of 13 attributes</b>" in words(app)
+    assert len(choices(app)) == 13
+    assert not any(box.key == "choice_mechanism_group" for box in app.selectbox)
+
+
+def test_a_huge_group_is_shown_part_by_part_and_a_large_one_is_solved_when_asked() -> None:
+    app = opened("mechanisms", tau_group="0", tau_dim="1000")
+    assert not app.exception
+    assert "too many for a channel of its own" in words(app)
+    parts = next(frame.value for frame in app.dataframe if "attribute" in frame.value)
+    assert len(parts) == 13
+    assert "<b>0 of 1 groups</b> are optimised" in words(app)
+
+
+def test_without_a_table_one_button_brings_a_sample() -> None:
+    app = opened("mechanisms", data="upload")
+    assert "No table is loaded yet." in words(app)
+    assert not app.exception
