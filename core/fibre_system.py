@@ -123,8 +123,7 @@ def fibre_blocks(rows: RatioRows) -> NDArray[np.int64]:
 
 def estimate_fibre_work(rows: RatioRows) -> float:
     """Return floating-point operations per output and step of this elimination, comparable with the other's."""
-    blocks, width = (int(length) for length in fibre_blocks(rows).shape)
+    blocks, width = fibre_blocks(rows).shape
     n, aux = blocks * width, rows.auxiliaries
-    ties = float(n * width * aux + 3 * n * aux * aux + aux * aux * aux + n * n * aux)
-    cubes = float(blocks * width * width * width)
-    return float(cubes + _BLOCK_OVERHEAD * blocks + 0.5 * ties + PASS_WEIGHT * len(rows))
+    ties = n * width * aux + 3 * n * aux * aux + aux**3 + n * n * aux
+    return float(blocks * (width**3 + _BLOCK_OVERHEAD) + 0.5 * ties + PASS_WEIGHT * len(rows))

@@ -17,7 +17,7 @@ from core.dual_bound import DualBound
 from core.linear_program import Progress
 from core.newton_step import Iterate, Newton, Start
 
-ITERATION_LIMIT: Final = 150
+ITERATION_LIMIT: Final = 200
 """Iterations after which a solve counts as stalled; 10 to 60 are usual."""
 ABSOLUTE_GAP: Final = 2e-13
 """Gap, as a share of the best constant's loss, that counts as closed: costs of that size cancel in the bound."""
@@ -167,12 +167,13 @@ class _Run:
                 self._bound, self._best = bound, (at.multipliers.copy(), at.potentials)
         if self.gap <= self._tolerance or at.loss - self._bound <= ABSOLUTE_GAP:
             self.status = "optimal"
-        elif self.gap < _PROGRESS * self._lowest[0] or at.complementarity < _PROGRESS * self._lowest[1]:
+            return
+        if self.gap < _PROGRESS * self._lowest[0] or at.complementarity < _PROGRESS * self._lowest[1]:
             self._lowest, self._since_better = (self.gap, at.complementarity), 0
         else:
             self._since_better += 1
-            if self._since_better > _STALL_PATIENCE or self.iterations >= ITERATION_LIMIT:
-                self.status = "stalled"
+        if self._since_better > _STALL_PATIENCE or self.iterations >= ITERATION_LIMIT:
+            self.status = "stalled"
 
     def result(self) -> Solution:
         """Return what was reached, in the scale of the costs."""

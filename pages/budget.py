@@ -8,9 +8,10 @@ from typing import Final
 
 import streamlit as st
 
-from core.allocation import smallest_epsilon_for
+from core.allocation import evaluate, smallest_epsilon_for
 from core.errors import InputError
 from core.limits import EPSILON
+from core.metric import uniform_split
 from core.pipeline import Stages
 from core.plots.budget import HEIGHT, LOWEST, BudgetView, plot_budget, table_budget
 from core.plots.budget_words import explain_budget, list_details
@@ -18,7 +19,7 @@ from core.plots.feasible import explain_feasible, plot_feasible
 from core.plots.grouping import group_label
 from core.plots.palette import DPN, OPT, TUNED, UNIFORM
 from core.plots.template import sig
-from pages._ui import cache, figure, inputs, late, outputs, state
+from pages._ui import cache, figure, inputs, late, outputs, soon, state
 
 TARGET_WIDTH: Final = 240
 FEASIBLE_WIDTH: Final = 620
@@ -32,7 +33,14 @@ budgets they are drawn smoothly, while every number comes from channels that wer
 """
 
 
-def _view(stages: Stages) -> BudgetView:
+def _equal_split(stages: Stages) -> float:
+    """Return the loss of the equal split under the curves, until its own channels are built."""
+    share = uniform_split(stages.scenario.epsilon, len(stages.groups), stages.scenario.p)
+    surrogate = stages.surrogate
+    return evaluate(stages.curves, surrogate.beta, [share] * len(stages.groups), intercept=surrogate.intercept)
+
+
+def _view(stages: Stages, uniform_loss: float | None) -> BudgetView:
     return BudgetView(
         names=tuple(group_label(names) for names in stages.group_names),
         choices=stages.choices,
@@ -43,7 +51,7 @@ def _view(stages: Stages) -> BudgetView:
         budgets=stages.budgets,
         track=stages.track,
         design=stages.design,
-        uniform_loss=stages.uniform_loss,
+        uniform_loss=uniform_loss if uniform_loss is not None else _equal_split(stages),
         unit=stages.task.unit,
     )
 
@@ -133,10 +141,12 @@ if stages is None:
     outputs.empty("No table is loaded yet.", "Use the sample Heart", lambda: state.choose_source("heart"))
     st.stop()
 main, controls = outputs.bench()
-with main:
-    token = f"budget {state.table().digest} {state.scenario().digest()}"
-    with outputs.working("Designing the mechanism", token=token, height=HEIGHT) as progress:
-        view = _view(cache.stages(progress))
+token = f"budget {state.table().digest} {state.scenario().digest()}"
+with main, outputs.working("Designing the mechanism", token=token, height=HEIGHT) as progress:
+    designing = cache.stages(progress)
+    _ = designing.design, designing.track
+uniform = soon.attempt("uniform", token, lambda progress: cache.stages(progress).uniform_loss)
+view = _view(stages, uniform)
 with controls:
     own_scales = _controls(view)
 with main:
@@ -156,4 +166,5 @@ outputs.tabs(
     details=lambda: _details(view),
     name="budget",
 )
+late.finish("uniform", token, "Building the uniform split", lambda progress: cache.stages(progress).uniform_loss)
 late.finish_strip()

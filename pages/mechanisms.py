@@ -8,21 +8,17 @@ from typing import Final
 
 import streamlit as st
 
-from core.curves import regret
-from core.metric import uniform_split
 from core.pipeline import Stages
-from core.plots.grouping import group_label
 from core.plots.mechanisms import (
     HEIGHT,
     MechanismView,
     explain_mechanisms,
     plot_mechanisms,
     table_mechanisms,
-    telling_group,
 )
 from core.plots.palette import DPN, OPT
 from core.plots.stability import explain_stability, plot_stability, table_stability
-from pages._ui import cache, channels, figure, held_out, inputs, late, outputs, state
+from pages._ui import cache, channels, choices, figure, held_out, inputs, late, outputs, soon, state
 
 METHOD: Final = r"""
 A group is **optimised** (OPT) iff its domain has at most $\tau_\text{dim}$ states and its score is at most
@@ -32,56 +28,6 @@ group's current budget (for single attributes: at an equal share of epsilon). Ev
 sum to $2^{58}$ per row; its certificate is the smallest $\epsilon$ that these integers satisfy, rounded up.
 **Stability**: scores on the held-out pairs of 20 distance-stratified 70/30 splits (Table 5).
 """
-KINDS: Final = {"radial": "radial fit", "mse": "MSE-likeness"}
-NAN: Final = float("nan")
-
-
-def _single() -> bool:
-    return bool(state.option("mechanisms_single", False))
-
-
-def _attributes(stages: Stages) -> MechanismView:
-    """Judge every attribute on its own, at an equal share of epsilon (the paper's Fig. 1)."""
-    scenario, kind, profiles = stages.scenario, stages.scenario.score, stages.single_profiles
-    share = uniform_split(scenario.epsilon, len(profiles), scenario.p)
-    solved = [stages.affordable(p) and p.domain.size <= channels.SOLVED_AT_ONCE for p in profiles]
-    inside = [stages.affordable(p) and p.score(kind) <= stages.tau_dpn for p in profiles]
-    return MechanismView(
-        names=tuple(a.name for a in stages.records.attributes),
-        sizes=tuple(p.domain.size for p in profiles),
-        scores=tuple(p.score(kind) for p in profiles),
-        choices=tuple("OPT" if i else "DPN" for i in inside),
-        regrets=tuple(
-            regret(stages.noise_curve(p), stages.optimal_curve(p), share) if s else NAN
-            for p, s in zip(profiles, solved, strict=True)
-        ),
-        tau_dim=scenario.tau_dim,
-        tau_dpn=stages.tau_dpn,
-        picked=None,
-        kind=KINDS[kind],
-        what="attributes",
-    )
-
-
-def _groups(stages: Stages) -> MechanismView:
-    scenario, kind, profiles = stages.scenario, stages.scenario.score, stages.profiles
-    if scenario.rule == "regret":
-        regrets = stages.regrets
-    else:
-        regrets = tuple(stages.saving(k) if channels.wanted(stages, k) else NAN for k in range(len(profiles)))
-    return MechanismView(
-        names=tuple(group_label(group) for group in stages.group_names),
-        sizes=tuple(p.domain.size for p in profiles),
-        scores=tuple(p.score(kind) for p in profiles),
-        choices=stages.choices,
-        regrets=regrets,
-        tau_dim=scenario.tau_dim,
-        tau_dpn=stages.tau_dpn,
-        picked=channels.picked(stages, telling_group(stages.choices, regrets)),
-        kind=KINDS[kind],
-        thresholds=scenario.rule == "score",
-        tau_regret=scenario.tau_regret if scenario.rule == "regret" else None,
-    )
 
 
 def _controls(stages: Stages, view: MechanismView) -> None:
@@ -92,7 +38,7 @@ def _controls(stages: Stages, view: MechanismView) -> None:
         help="The groups of the design, or every attribute on its own (the paper's Fig. 1).",
     )
     rule = inputs.choice("rule")
-    if rule != "DPN" or _single():
+    if rule != "DPN" or choices.single():
         inputs.number("tau_dim", digits=0)
     if view.thresholds:
         inputs.number(inputs.Cell("tau_dpn", view.tau_dpn, lambda v: state.update(tau_dpn=float(v))), step=0.01)
@@ -135,9 +81,11 @@ if stages is None:
     outputs.empty("No table is loaded yet.", "Use the sample Heart", lambda: state.choose_source("heart"))
     st.stop()
 main, controls = outputs.bench()
-token = f"mechanisms {state.table().digest} {state.scenario().digest()} {_single()}"
+token = f"mechanisms {state.table().digest} {state.scenario().digest()} {choices.single()} {channels.asked()}"
 with main, outputs.working("Comparing mechanisms", token=token, height=HEIGHT) as progress:
-    view = (_attributes if _single() else _groups)(cache.stages(progress))
+    view = choices.judge(cache.stages(progress))
+regrets = soon.attempt("regrets", token, lambda progress: choices.solve_regrets(cache.stages(progress)))
+view = choices.fill(view, stages, regrets)
 with controls:
     _controls(stages, view)
 with main:
@@ -145,14 +93,17 @@ with main:
         plot_mechanisms(view),
         key="mechanisms",
         on_drag=_dragged,
-        on_pick=None if _single() else lambda k: channels.pick(stages, int(k)),
+        on_pick=None if choices.single() else lambda k: channels.pick(stages, int(k)),
     )
 outputs.means(explain_mechanisms(view))
 first = {}
 if view.picked is not None:
-    first["Channels"] = lambda: channels.show(stages, view.names, view.picked)
+    first["Channels"] = lambda: channels.show(stages, view.names, view.picked, ready=not view.pending)
     first["Stability"] = lambda: _stability(stages, view)
 outputs.tabs(first=first, numbers=table_mechanisms(view), method=METHOD, name="mechanisms")
-if not _single():
+late.finish(
+    "regrets", token, "Solving what OPT would save", lambda progress: choices.solve_regrets(cache.stages(progress))
+)
+if not choices.single():
     held_out.finish(stages)
 late.finish_strip()

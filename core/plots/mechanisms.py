@@ -25,6 +25,8 @@ _BARS: Final = (0.76, 1.0)
 _NAMES: Final = 130
 """Pixels for the names left of the bars."""
 _BAR_COUNT: Final = 12
+FAINT_BARS: Final = 0.35
+"""Opacity of regrets that are being computed anew."""
 _HEADROOM: Final = 1.13
 """Upper end of the score axis: labels of the many groups whose score is exactly 1 go above them."""
 _NARROW: Final = 762
@@ -67,6 +69,8 @@ class MechanismView:
         The regret threshold where the rule reads it, so that it can be dragged.
     what : str
         What is judged, in the plural.
+    pending : bool
+        Whether the regrets are still being computed; those given are of before, and drawn faintly.
     """
 
     names: tuple[str, ...]
@@ -81,6 +85,7 @@ class MechanismView:
     thresholds: bool = True
     tau_regret: float | None = None
     what: str = "groups"
+    pending: bool = False
 
     @property
     def drawn(self) -> list[int]:
@@ -306,6 +311,7 @@ def _regret_bars(view: MechanismView) -> tuple[Mark, list[Mark]]:
         "y": list(range(len(rows))),
         "customdata": rows,
         "width": 0.5,
+        "opacity": FAINT_BARS if view.pending else 1,
         "marker": {
             "color": [LOOKS[view.choices[k]].colour for k in rows],
             "line": {"width": [2.5 if k == view.picked else 0 for k in rows], "color": "@text"},
@@ -321,7 +327,9 @@ def _regret_bars(view: MechanismView) -> tuple[Mark, list[Mark]]:
 
 
 def _unsolved(view: MechanismView, k: int) -> str:
-    return "over tau_dim" if view.sizes[k] > view.tau_dim else "not solved yet"
+    if view.sizes[k] > view.tau_dim:
+        return "over tau_dim"
+    return "being solved" if view.pending else "not solved yet"
 
 
 def table_mechanisms(view: MechanismView) -> pd.DataFrame:
@@ -348,6 +356,8 @@ def explain_mechanisms(view: MechanismView) -> str:
     listed = ", ".join(chosen[:_LISTED]) + (f" and {more} more" if more > 0 else "")
     said = f"**{len(chosen)} of {len(view.names)} {view.what}** {'is' if len(chosen) == 1 else 'are'} optimised"
     said += f": {listed}." if chosen else "."
+    if view.pending:
+        return f"{said} What OPT would save is being computed."
     solved = [k for k in range(len(view.names)) if view.regrets[k] > 0]  # never where it is not a number
     missed = [k for k in solved if view.choices[k] == "DPN"]
     if missed:

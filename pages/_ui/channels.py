@@ -38,21 +38,30 @@ def pick(stages: Stages, k: int) -> None:
     state.set_option(_GROUP, stages.groups[k])
 
 
+def asked() -> tuple[int, ...] | None:
+    """Return the group whose optimum was asked for."""
+    members: tuple[int, ...] | None = state.option(_ASKED)
+    return members
+
+
 def wanted(stages: Stages, k: int) -> bool:
     """Return whether the optimum of a group may be solved now: it is cheap, needed, or was asked for."""
     profile = stages.profiles[k]
-    asked = stages.groups[k] == state.option(_ASKED)
-    return stages.affordable(profile) and (profile.domain.size <= SOLVED_AT_ONCE or asked or stages.choices[k] == "OPT")
+    needed = stages.choices[k] == "OPT" or stages.groups[k] == asked()
+    return stages.affordable(profile) and (profile.domain.size <= SOLVED_AT_ONCE or needed)
 
 
-def show(stages: Stages, names: Sequence[str], k: int) -> None:
-    """Show the channels of group `k`, or what there is to do before they can be shown."""
+def show(stages: Stages, names: Sequence[str], k: int, *, ready: bool) -> None:
+    """Show the channels of group `k`, or what there is to do before they can be shown; `ready` once budgets are."""
     profile = stages.profiles[k]
+    if not ready:
+        st.caption("The channels appear as soon as the groups' budgets are known; they are being computed below.")
+        return
     with st.container(horizontal=True, gap="small", key="channel_controls"):
         cell = inputs.Cell(_GROUP, k, lambda new: pick(stages, int(new)))
         inputs.choice(cell, options=dict(enumerate(names)), label="Group", help="The group whose channels are shown.")
-        ready = profile.domain.enumerated and (wanted(stages, k) or not stages.affordable(profile))
-        view = _view(stages, k) if ready else None
+        now = profile.domain.enumerated and (wanted(stages, k) or not stages.affordable(profile))
+        view = _view(stages, k) if now else None
     if not profile.domain.enumerated:
         _factorised(stages, k)
     elif view is None:

@@ -64,8 +64,8 @@ def test_single_attributes_are_judged_beside_the_groups() -> None:
     assert not any(box.key == "choice_mechanism_group" for box in app.selectbox)
 
 
-def test_a_huge_group_is_shown_part_by_part_and_a_large_one_is_solved_when_asked() -> None:
-    app = opened("mechanisms", tau_group="0", tau_dim="1000")
+def test_a_huge_group_is_shown_part_by_part() -> None:
+    app = opened("mechanisms", tau_group="0", domain="product")
     assert not app.exception
     assert "too many for a channel of its own" in words(app)
     parts = next(frame.value for frame in app.dataframe if "attribute" in frame.value)

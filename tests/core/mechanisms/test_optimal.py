@@ -14,7 +14,9 @@ from core.errors import InputError, SolverError
 from core.interior_point import solve
 from core.mechanisms import optimal
 from core.mechanisms.optimal import bracket_between, solve_optimal, solve_optimal_channel, solve_problem
+from core.output_pruning import Bracketed
 from core.reductions import Structure
+from core.solver_cost import estimate_cost
 from tests.benchmarks.instances import line, nominal, product, references
 from tests.core.mechanisms.exact_optimum import BITS, exact_optimum
 
@@ -270,6 +272,47 @@ class TestLimits:
         monkeypatch.setattr(optimal, "MEMORY_LIMIT_MB", 0.1)
         with pytest.raises(SolverError, match="tau_dim"):
             solve_instance(product("n4 o4 n4"), 2.0)
+
+
+class TestFallback:
+    @pytest.mark.parametrize(
+        "instance", [line(12), nominal(9), product("n3 o3"), product("o3 o3")], ids=lambda i: i.name
+    )
+    def test_a_stall_is_handed_to_highs(self, instance, monkeypatch):
+        best = solve_instance(instance, 2.0).channel
+
+        def stall(programme, stop, **_):
+            uniform = np.full(programme.costs.shape, 1 / programme.costs.shape[1])
+            nothing = np.zeros((len(programme.rows), programme.costs.shape[1]))
+            return Bracketed(uniform, nothing, float((uniform * programme.costs).sum()), 0.0, "stalled", 3)
+
+        monkeypatch.setattr(optimal, "solve_pruned", stall)
+        rescued = solve_instance(instance, 2.0)
+        assert rescued.status == "optimal"
+        assert rescued.channel.lower_bound <= best.expected_loss
+        assert best.lower_bound <= rescued.channel.expected_loss
+
+    def test_without_a_rescue_the_gap_says_so(self, monkeypatch):
+        monkeypatch.setattr(optimal, "_FALLBACK_ENTRIES", 0)
+        monkeypatch.setattr("core.interior_point.ITERATION_LIMIT", 2)
+        solution = solve_instance(product("n3 o4"), 2.0)
+        assert solution.status == "stalled"
+        assert gap(solution.channel) > 1e-3
+        assert solution.channel.lower_bound <= solution.channel.expected_loss
+
+
+class TestCost:
+    def test_estimates_grow_with_states_and_know_the_kinds(self):
+        def estimate(instance):
+            problem = check_problem(instance.distance, instance.prior, instance.loss)
+            return estimate_cost(problem.reduce(1.0).programme)
+
+        small, large, flat = estimate(product("o4 o4")), estimate(product("o8 o8")), estimate(line(64))
+        assert (small.kind, large.kind, flat.kind) == ("general", "general", "line")
+        assert small.seconds < large.seconds
+        assert small.megabytes < large.megabytes
+        assert flat.seconds < large.seconds / 10
+        assert flat.megabytes < large.megabytes / 10
 
 
 class TestInputs:

@@ -1,0 +1,82 @@
+"""Thresholds dragged on the real pages: committed once, shown everywhere, and no figure is mounted anew."""
+
+import json
+from urllib.parse import parse_qs, quote, urlparse
+
+import pytest
+
+from core.plots.palette import DPN, OPT
+from tests.browser.conftest import Session
+from tests.browser.test_figure import drag, fills, grab, handle, mark, marked, rgb, value
+
+DIM, DPN_THRESHOLD, EPSILON = "Largest domain (tau_dim)", "Score threshold (tau_dpn)", "Total privacy budget (epsilon)"
+
+LEFT_OUT = [{"column": column, "include": False} for column in range(14) if column not in (0, 1, 6, 9)]
+SMALL = f"?tau_group=0.3&columns={quote(json.dumps(LEFT_OUT))}"
+"""Four attributes of Heart, each a group of its own, so that every design takes a moment only."""
+
+
+def in_link(app: Session, name: str) -> float:
+    return float(parse_qs(urlparse(app.page.url).query)[name][0])
+
+
+def field(app: Session, key: str) -> float:
+    return float(app.number(key).input_value())
+
+
+@pytest.fixture
+def no_refit(app: Session) -> Session:
+    """Return the app at a width where nothing has to scroll sideways."""
+    app.page.set_viewport_size({"width": 1280, "height": 1000})
+    return app
+
+
+def test_both_thresholds_of_the_choice_are_dragged_on_the_chart(no_refit: Session) -> None:
+    app, page = no_refit.open(f"/mechanisms{SMALL}"), no_refit.page
+    mark(page)
+    drawn = marked(page)
+    before = fills(page, "mechanisms", "groups")
+    # While it is dragged the points change side in the browser alone.
+    x, y = grab(page, DPN_THRESHOLD)
+    page.mouse.move(x, y - 190, steps=10)
+    moved = value(page, DPN_THRESHOLD)
+    shown = fills(page, "mechanisms", "groups")
+    assert moved > 0.5
+    assert shown != before
+    assert set(shown) <= {rgb(OPT), rgb(DPN)}
+    assert field(app, "number_tau_dpn") < 0.5
+    page.mouse.up()
+    app.idle()
+    assert value(page, DPN_THRESHOLD) == moved
+    assert field(app, "number_tau_dpn") == pytest.approx(moved)
+    assert in_link(app, "tau_dpn") == pytest.approx(moved)
+    assert fills(page, "mechanisms", "groups") == shown
+    drag(page, DIM, -250, 0)
+    app.idle()
+    smaller = value(page, DIM)
+    assert smaller < 100
+    assert field(app, "number_tau_dim") == in_link(app, "tau_dim") == smaller
+    assert value(page, DPN_THRESHOLD) == moved
+    assert marked(page) == drawn, "a chart was mounted anew"
+
+
+def test_the_total_is_dragged_on_the_budget_page_and_by_keys(no_refit: Session) -> None:
+    app, page = no_refit.open(f"/budget{SMALL}"), no_refit.page
+    mark(page)
+    drawn = marked(page)
+    drag(page, EPSILON, 60, 0)
+    app.idle()
+    dragged = value(page, EPSILON)
+    assert dragged > 5
+    assert dragged % 0.25 == 0
+    assert field(app, "number_epsilon") == field(app, "slider_epsilon") == in_link(app, "epsilon") == dragged
+    handle(page, EPSILON).focus()
+    page.keyboard.press("ArrowLeft")
+    app.idle()
+    assert value(page, EPSILON) == field(app, "number_epsilon") == in_link(app, "epsilon") == dragged - 0.25
+    # The numeric field moves the handle.
+    app.number("number_epsilon").fill("3")
+    app.number("number_epsilon").press("Enter")
+    app.idle()
+    assert value(page, EPSILON) == 3
+    assert marked(page) == drawn, "a chart was mounted anew"
