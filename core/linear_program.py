@@ -80,6 +80,14 @@ class LinearSolution:
     status: str
 
 
+class _SilentHighs(highspy.Highs):
+    """HiGHS announces itself on the standard output when its callbacks are enabled; this one is silenced before."""
+
+    def enableCallbacks(self) -> Any:  # noqa: N802 - the library's name
+        self.setOptionValue("output_flag", False)
+        return super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+
 class HighsSession:
     """One HiGHS model that may grow between runs, single-threaded and silent.
 
@@ -92,7 +100,7 @@ class HighsSession:
     """
 
     def __init__(self, method: str = "choose", *, progress: Progress | None = None) -> None:
-        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._highs: Any = _SilentHighs()  # type: ignore[no-untyped-call]
         self._progress = progress
         self._raised: BaseException | None = None
         self._next_report = 0.0

@@ -39,7 +39,8 @@ export default function ({ parentElement, data, setStateValue }) {
     parentElement.querySelector(".figure").textContent =
       "The figure could not be loaded; check the server's static folder and reload."; };
   door.then((figure) => figure.show(parentElement, data, setStateValue)).catch(sorry);
-  return () => door.then((figure) => figure.close(parentElement)).catch(() => undefined);
+  // While the first call is in flight a change of data runs this on a box that is still in use: leave it alone then.
+  return () => parentElement.isConnected || door.then((figure) => figure.close(parentElement)).catch(() => undefined);
 }
 """
 
