@@ -19,7 +19,6 @@ from core.plots.channels import (
     table_tight,
 )
 from core.plots.template import sig
-from core.scenario import Scenario
 from pages._ui import cache, figure, inputs, outputs, state
 
 SOLVED_AT_ONCE: Final = 64
@@ -87,7 +86,7 @@ def _view(stages: Stages, k: int) -> ChannelView:
     token = f"channels {state.table().digest} {stages.scenario.digest()} {k}"
     with outputs.working("Building the channels", token=token, height=CHANNEL_HEIGHT, name="channels") as progress:
         channels = cache.stages(progress).compare(k)
-    left, right = _pair(channels, stages.scenario)
+    left, right = _pair(channels)
     row = inputs.choice(
         inputs.option(f"true state {members}", _frequent(profile.domain.prior)),
         options=dict(enumerate(f"{i + 1}: {text}" for i, text in enumerate(labels))),

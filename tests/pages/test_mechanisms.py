@@ -21,7 +21,7 @@ def test_it_opens_on_the_telling_group_with_its_channels_and_stability() -> None
     assert not app.exception
     assert "<b>1 of 9 groups</b> is optimised: max_heart_rate +2" in words(app)
     assert app.selectbox(key="choice_mechanism_group").value == 7
-    assert app.selectbox(key="choice_channel_left").value == "EM, remapped (distance)"
+    assert app.selectbox(key="choice_channel_left").value == "EM"
     assert app.selectbox(key="choice_channel_right").value == "OPT"
     losses = next(frame.value for frame in app.dataframe if "OPT would save" in frame.value)
     assert losses["mechanism"].tolist()[-2:] == ["OPT", "constant"]

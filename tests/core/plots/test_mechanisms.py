@@ -114,17 +114,6 @@ def test_bars_say_why_there_is_no_regret() -> None:
     assert "regret 0 %" in hovers[2]
 
 
-def test_regrets_on_their_way_are_faint_and_nothing_is_claimed_of_them() -> None:
-    view = mechanism_view(pending=True)
-    bars = trace(plot_mechanisms(view), "bars")
-    assert bars["opacity"] < 0.5
-    hovers = dict(zip(bars["customdata"], bars["hovertext"], strict=True))
-    assert "being solved" in hovers[4]
-    assert "over tau_dim" in hovers[3]
-    assert explain_mechanisms(view).endswith("What OPT would save is being computed.")
-    assert trace(plot_mechanisms(mechanism_view()), "bars")["opacity"] == 1
-
-
 def test_the_regret_rule_drags_its_own_threshold() -> None:
     regrets = (0.3, 0.9, 0.0, NAN, 0.5)
     view = mechanism_view(
