@@ -251,14 +251,16 @@ def working(
     with place.container(height=height, border=False, key=f"working_{name}"):
         bar = st.progress(0.0, text=html.escape(sentence))
         st.button("Stop", key=f"working_stop_{name}", on_click=lambda: state.set_option("stopped", token))
-    last = 0.0
+    last, done = 0.0, False
 
     def progress(fraction: float, words: str) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= _TICK:
+        # Stages may keep this beyond the block; writing to a bar that is gone would break the page in the browser.
+        if not done and now - last >= _TICK:
             last = now
             bar.progress(min(1.0, max(0.0, fraction)), text=f"{sentence}: {words}" if words else sentence)
 
     yield progress
+    done = True
     place.empty()
