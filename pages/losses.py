@@ -109,8 +109,11 @@ def _surrogate(stages: Stages, drawn: dict[str, Any]) -> None:
 def _details(stages: Stages, drawn: dict[str, Any]) -> None:
     borrowed = sum(p.loss.borrowed for p in stages.profiles if p.loss)
     exhaustive = sum(p.loss is not None and p.loss.exhaustive for p in stages.profiles)
+    count = len(stages.profiles)
+    measured = "All" if exhaustive == count else f"{exhaustive} of {count}"
+    others = "" if exhaustive == count else "; the others are sampled"
     st.markdown(
-        f"- {exhaustive} of {len(stages.profiles)} groups have exhaustive losses; the others are sampled.\n"
+        f"- {measured} groups have exhaustive losses{others}.\n"
         f"- {borrowed} cells without a record borrow the contexts of the nearest states.\n"
         f"- Surrogate on held-out pairs: R² {sig(stages.surrogate.r2)}, mean absolute error "
         f"{sig(stages.surrogate.mean_absolute_error)}, intercept {sig(stages.surrogate.intercept)}."

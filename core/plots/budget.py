@@ -121,6 +121,12 @@ class BudgetView:
         added: Floats = np.maximum(self.intercept + self.drawn_losses.sum(axis=1), self.track.bounds)
         return added
 
+    @cached_property
+    def total_uniform(self) -> Floats:
+        """The same (T,) for the equal split."""
+        drawn: Floats = np.maximum(self.track.uniform, self.track.bounds)
+        return drawn
+
 
 def draw_loss(view: BudgetView, k: int, epsilons: Floats) -> Floats:
     """Return beta_k L_k as it is drawn between solved budgets; constant beyond them."""
@@ -179,16 +185,16 @@ def _rides(view: BudgetView, shown: Sequence[int]) -> tuple[Ride, ...]:
 
 def _total(view: BudgetView) -> Part:
     track, zero = view.track, view.design.zero_information
-    x, shown = track.totals.tolist(), view.total
+    x, shown, uniform = track.totals.tolist(), view.total, view.total_uniform
     at: Mark = {"type": "scatter", "mode": "lines", "xaxis": "x20", "yaxis": "y20"}
     tuned, equal = LOOKS["tuned"], LOOKS["uniform"]
-    lines = [track.uniform, shown]
+    lines = [uniform, shown]
     traces: list[Mark] = [
         at | {"x": x, "y": track.bounds.tolist(), "line": {"width": 1, "dash": "dot", "color": _NEUTRAL},
               "hovertemplate": "lower bound %{y:.6g}<extra></extra>"},
         at | {"x": x, "y": shown.tolist(), "fill": "tonexty", "fillcolor": "@fill",
               "line": {"width": 0, "color": _NEUTRAL}, "hoverinfo": "skip"},
-        at | {"x": x, "y": track.uniform.tolist(), "line": {"width": 2.5, "dash": equal.dash, "color": UNIFORM},
+        at | {"x": x, "y": uniform.tolist(), "line": {"width": 2.5, "dash": equal.dash, "color": UNIFORM},
               "hovertemplate": "uniform split<br>total epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"},
         at | {"x": x, "y": shown.tolist(), "line": {"width": tuned.width, "color": TUNED},
               "hovertemplate": "total epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"},

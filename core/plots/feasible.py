@@ -131,9 +131,14 @@ def explain_feasible(view: BudgetView, pair: tuple[int, int]) -> str:
             f"With p = 1 the feasible set is a square: {first} and {second} may each use the whole of {sig(total)}, "
             "whatever the others do."
         )
-    shape = "a triangle, every unit is shared" if q == 1.0 else "rounded, so splitting costs less than its sum"
+    shape = "a triangle, every unit is shared" if q == 1.0 else "rounded, so two halves cost less than one whole"
     rest = remaining_budget(view, pair)
+    why = (
+        "The square is the equal split, whatever the losses."
+        if view.is_uniform
+        else "The square stands about where a step along the edge gains for one group what it costs the other."
+    )
     return (
         f"The other groups leave {first} and {second} the green edge, radius {sig(rest)} of {sig(total)}; it is "
-        f"{shape}. The square stands where a step along the edge gains for one group what it costs the other."
+        f"{shape}. {why}"
     )

@@ -25,6 +25,8 @@ DOTS: Final = 2000
 coincide with it; the fits use every pair."""
 _FINEST: Final = (96, 72)
 """Columns and rows of a panel within which pairs count as coinciding; coarser where there would be too many dots."""
+FEW: Final = 60
+"""Dots up to which a panel draws them larger."""
 _LEFT: Final = 34
 _COARSER: Final = 0.85
 
@@ -145,7 +147,8 @@ def _panel(view: LossView, k: int, number: str, dots: Dots) -> list[Mark]:
     return [
         at | {"type": "scatter", "mode": "markers", "x": profile.pair_distance[chosen].astype(np.float32),
               "y": profile.pair_loss[chosen].astype(np.float32), "text": _pair_names(view, k, chosen, counts),
-              "marker": {"size": 5, "opacity": opacity.astype(np.float32), "color": group_colour(view.members[k])},
+              "marker": {"size": 5 if len(chosen) > FEW else 7, "opacity": opacity.astype(np.float32),
+                         "color": group_colour(view.members[k])},
               "hovertemplate": "%{text}distance %{x:.4g}<br>loss %{y:.6g}<extra></extra>"},
         at | {"type": "scatter", "mode": "lines", "x": profile.radial.distance.tolist(),
               "y": profile.radial.fitted.tolist(), "line": {"color": DPN, "width": 2.5},

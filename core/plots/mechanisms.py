@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from core import limits
+from core.plots.flags import name_points
 from core.plots.interaction import Condition, Handle, Region, Sides
 from core.plots.palette import DPN, LOOKS, OPT
-from core.plots.place import place_labels
 from core.plots.template import Mark, Picture, axis, bare, escape, heading, label, note, panel, percent, shorten, sig
 from core.plots.template import layout as sheet
 
@@ -21,10 +21,16 @@ _RIGHT: Final = 40
 _TOP: Final = 34
 _BOTTOM: Final = 52
 _SPLIT: Final = 0.55
+_WORD: Final = 20.0
+"""Pixels at the bottom that are left to the region's own word."""
+_FOOTROOM: Final = 0.075
+"""How far the score axis goes below its least value, so that this word covers no point."""
 _BARS: Final = (0.76, 1.0)
 _NAMES: Final = 130
 """Pixels for the names left of the bars."""
 _BAR_COUNT: Final = 12
+_ROWS: Final = 6
+"""Rows for which the bars have room at least, so that one bar is not a block."""
 FAINT_BARS: Final = 0.35
 """Opacity of regrets that are being computed anew."""
 _HEADROOM: Final = 1.13
@@ -100,9 +106,12 @@ class MechanismView:
 
 
 def telling_group(choices: Sequence[str], regrets: Sequence[float]) -> int:
-    """Return the group whose channels tell most: of the optimised ones, else of all, that of largest regret."""
-    among = [k for k, choice in enumerate(choices) if choice == "OPT"] or list(range(len(choices)))
-    return max(among, key=lambda k: -1.0 if math.isnan(regrets[k]) else regrets[k])
+    """Return the group whose channels tell most: the optimised one that gains most, else the one that would."""
+    everyone = range(len(choices))
+    optimised = [k for k in everyone if choices[k] == "OPT"]
+    gaining = [k for k in everyone if regrets[k] > 0]  # never where it is not a number
+    both = [k for k in optimised if k in gaining]
+    return max(both or gaining or optimised or everyone, key=lambda k: -1.0 if math.isnan(regrets[k]) else regrets[k])
 
 
 def plot_mechanisms(view: MechanismView) -> Picture:
@@ -111,6 +120,7 @@ def plot_mechanisms(view: MechanismView) -> Picture:
     bottom = _bottom(view)
     scatter, labels = _scatter(view, (low, high), bottom)
     bars, bar_notes = _regret_bars(view)
+    count = len(view.rows)
     region = Region(x=(None, "tau_dim"), y=(None, "tau_dpn"), fill=_REGION, label="OPT region")
     return Picture(
         traces=[scatter, bars],
@@ -121,9 +131,9 @@ def plot_mechanisms(view: MechanismView) -> Picture:
             bottom=_BOTTOM,
             xaxis=axis("domain size (n), states, log scale", domain=[0, _SPLIT], type="log",
                        range=[math.log10(low), math.log10(high)], tickvals=_ticks(low, high), tickformat=",d"),
-            yaxis=axis(range=[bottom - 0.02, _HEADROOM], dtick=0.2, anchor="x"),
+            yaxis=axis(range=[bottom - _FOOTROOM, _HEADROOM], tick0=0, dtick=0.2, anchor="x"),
             xaxis2=axis("regret, % of the noise's loss", domain=list(_BARS), range=[0, 100], anchor="y2", dtick=25),
-            yaxis2=bare(domain=[0, 1], range=[-0.6, max(len(view.rows), 6) - 0.4], anchor="x2"),
+            yaxis2=bare(domain=[0, 1], range=[count - max(count, _ROWS) - 0.6, count - 0.4], anchor="x2"),
             annotations=[
                 heading(f"Score (S): how well plain noise fits, {view.kind}", _LEFT),
                 panel("Loss saved by OPT (regret), %", "x2", "y2", xshift=-_NAMES),
@@ -213,7 +223,7 @@ def _scatter(view: MechanismView, ends: tuple[float, float], bottom: float) -> t
         [
             [
                 (math.log10(x) - low) / (high - low) * wide,
-                (_HEADROOM - view.scores[k]) / (_HEADROOM + 0.02 - bottom) * tall,
+                (_HEADROOM - view.scores[k]) / (_HEADROOM + _FOOTROOM - bottom) * tall,
             ]
             for x, k in zip(at, drawn, strict=True)
         ]
@@ -226,12 +236,7 @@ def _labels(view: MechanismView, points: np.ndarray[tuple[int, ...], np.dtype[np
     """Name every point without collisions; points that coincide share one label."""
     drawn, clusters = view.drawn, cluster_points(points)
     texts = [_join([view.names[drawn[i]] for i in members]) for members in clusters]
-    # Nameless points keep the labels off the region's own word, which stands at the bottom left.
-    word = np.array([[x, size[1] - 10.0] for x in (8.0, 25.0, 42.0, 59.0, 76.0)] if view.thresholds else []).reshape(
-        -1, 2
-    )
-    crowd = np.concatenate([points[[c[0] for c in clusters]], word])
-    places = place_labels(crowd, texts + [""] * len(word), radii=10.0, size=size)[: len(texts)]
+    places = name_points(points[[c[0] for c in clusters]], texts, radius=10.0, size=(size[0], size[1] - _WORD))
     notes = []
     for members, text, spot in zip(clusters, texts, places, strict=True):
         k = drawn[members[0]]

@@ -19,6 +19,7 @@ from core.plots.channels import (
     table_tight,
 )
 from core.plots.template import sig
+from core.scenario import Scenario
 from pages._ui import cache, figure, inputs, outputs, state
 
 SOLVED_AT_ONCE: Final = 64
@@ -86,7 +87,7 @@ def _view(stages: Stages, k: int) -> ChannelView:
     token = f"channels {state.table().digest} {stages.scenario.digest()} {k}"
     with outputs.working("Building the channels", token=token, height=CHANNEL_HEIGHT, name="channels") as progress:
         channels = cache.stages(progress).compare(k)
-    left, right = _pair(channels)
+    left, right = _pair(channels, stages.scenario)
     row = inputs.choice(
         inputs.option(f"true state {members}", _frequent(profile.domain.prior)),
         options=dict(enumerate(f"{i + 1}: {text}" for i, text in enumerate(labels))),
@@ -111,19 +112,19 @@ def _frequent(prior: np.ndarray) -> int:
     return int(np.argmax(prior))
 
 
-def _pair(channels: Sequence[Channel]) -> tuple[str, str]:
+def _pair(channels: Sequence[Channel], scenario: Scenario) -> tuple[str, str]:
+    """Choose two channels; at first the scenario's own noise and the optimum."""
     names = [c.mechanism for c in channels]
-    best = "OPT" if "OPT" in names else names[-1]
-    left = inputs.choice(
-        inputs.option("channel_left", names[0]), options=names, label="Left", help="Channel of the left heatmap."
-    )
-    right = inputs.choice(
-        inputs.Cell(
-            "channel_right", state.option("channel_right", best), lambda v: state.set_option("channel_right", v)
-        ),
-        options=[best, *(name for name in names if name != best)],
-        label="Right",
-        help="Channel of the right heatmap.",
+    own = scenario.noise if scenario.remap == "none" else f"{scenario.noise}, remapped ({scenario.remap})"
+    firsts = (own if own in names else names[0], "OPT" if "OPT" in names else names[-1])
+    left, right = (
+        inputs.choice(
+            inputs.option(f"channel_{side}", first),
+            options=[first, *(name for name in names if name != first)],
+            label=side.capitalize(),
+            help=f"Channel of the {side} heatmap.",
+        )
+        for side, first in zip(("left", "right"), firsts, strict=True)
     )
     return left, right
 

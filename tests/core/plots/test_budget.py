@@ -257,6 +257,14 @@ def test_the_allocation_lies_on_or_inside_what_the_others_leave(p: float) -> Non
     assert ("square: " in explain_feasible(shown, (0, 1))) == (p == 1.0)
 
 
+def test_the_words_of_the_feasible_set_tell_a_chosen_split_from_the_equal_one() -> None:
+    assert "gains for one group what it costs the other" in explain_feasible(view(), (0, 1))
+    equal = view(allocation="uniform")
+    assert "is the equal split, whatever the losses" in explain_feasible(equal, (0, 1))
+    # Four equal shares of 3 under p = 2: two of them leave 3 / sqrt(2).
+    assert "radius 2.12 of 3.00" in explain_feasible(equal, (0, 1))
+
+
 def test_the_background_is_the_loss_of_both_groups() -> None:
     shown = view()
     contour = plot_feasible(shown, (1, 3)).traces[0]

@@ -19,6 +19,7 @@ from core.plots.channels import (
     table_row,
     table_tight,
 )
+from core.plots.flags import count_collisions, hang_labels, name_points
 from core.plots.interaction import Condition, Sides
 from core.plots.mechanisms import (
     cluster_points,
@@ -28,6 +29,7 @@ from core.plots.mechanisms import (
     telling_group,
 )
 from core.plots.palette import DPN, OPT
+from core.plots.place import label_box, place_labels
 from core.plots.stability import explain_stability, plot_stability, score_held_out, table_held_out, table_stability
 from core.plots.template import Picture
 from core.stability import held_out_scores, summarise_held_out
@@ -103,6 +105,38 @@ def test_points_that_coincide_share_a_label_and_no_name_is_lost() -> None:
     assert "attribute 0, attribute 1 and 7 more" in texts(plot_mechanisms(crowd))
 
 
+ROW = np.array([[10.0, 40], [60, 40], [70, 40], [80, 40], [92, 40], [130, 40], [200, 40]])
+NAMES = [
+    "sex, income",
+    "capital_gain",
+    "age, fnlwgt and 4 more",
+    "relationship",
+    "marital_status",
+    "workclass",
+    "country",
+]
+
+
+def test_a_crowded_row_hangs_its_labels_without_a_collision() -> None:
+    free = place_labels(ROW, NAMES, radii=10.0, size=(364, 330))
+    assert count_collisions(ROW, NAMES, free, 7.0) > 0
+    chosen = name_points(ROW, NAMES, radius=10.0, size=(364, 330))
+    assert chosen == hang_labels(ROW, NAMES, 10.0)
+    assert count_collisions(ROW, NAMES, chosen, 7.0) == 0
+    # No leader crosses a label: it goes straight down from its point.
+    boxes = [label_box(tuple(point), spot, text) for point, spot, text in zip(ROW, chosen, NAMES, strict=True)]
+    for point, spot in zip(ROW, chosen, strict=True):
+        assert spot.x_shift == 0
+        x, down = point[0], point[1] - spot.y_shift
+        assert not any(box[0] < x < box[2] and box[1] < down for box in boxes)
+    # Where there is room the labels stay beside their points.
+    apart = np.array([[50.0, 100], [200, 200]])
+    assert name_points(apart, ["a", "b"], radius=10.0, size=(364, 330)) == place_labels(
+        apart, ["a", "b"], radii=10.0, size=(364, 330)
+    )
+    assert name_points(np.empty((0, 2)), [], radius=10.0, size=(364, 330)) == ()
+
+
 def test_bars_say_why_there_is_no_regret() -> None:
     picture = plot_mechanisms(mechanism_view())
     bars = trace(picture, "bars")
@@ -112,6 +146,17 @@ def test_bars_say_why_there_is_no_regret() -> None:
     assert "over tau_dim" in hovers[3]
     assert "not solved yet" in hovers[4]
     assert "regret 0 %" in hovers[2]
+
+
+def test_regrets_on_their_way_are_faint_and_nothing_is_claimed_of_them() -> None:
+    view = mechanism_view(pending=True)
+    bars = trace(plot_mechanisms(view), "bars")
+    assert bars["opacity"] < 0.5
+    hovers = dict(zip(bars["customdata"], bars["hovertext"], strict=True))
+    assert "being solved" in hovers[4]
+    assert "over tau_dim" in hovers[3]
+    assert explain_mechanisms(view).endswith("What OPT would save is being computed.")
+    assert trace(plot_mechanisms(mechanism_view()), "bars")["opacity"] == 1
 
 
 def test_the_regret_rule_drags_its_own_threshold() -> None:
@@ -169,6 +214,8 @@ def test_the_sentence_names_what_is_left_on_the_table() -> None:
 def test_the_telling_group_is_the_optimised_one_that_gains_most() -> None:
     assert telling_group(("DPN", "OPT", "OPT"), (0.9, 0.2, 0.3)) == 2
     assert telling_group(("DPN", "DPN"), (NAN, 0.1)) == 1
+    assert telling_group(("OPT", "DPN"), (0.0, 0.1)) == 1
+    assert telling_group(("DPN", "OPT"), (NAN, NAN)) == 1
     assert telling_group(("DPN",), (NAN,)) == 0
 
 
