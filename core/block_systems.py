@@ -193,7 +193,7 @@ class _NominalFactor:
     def solve(self, right: FloatArray) -> FloatArray:
         solved = np.empty_like(right)
         states = right[1:]
-        np.divide(right[0] + np.einsum("xy,xy->y", self._border, states), self._corner, out=solved[0])
+        np.divide(right[0] + (self._border * states).sum(axis=0), self._corner, out=solved[0])
         np.multiply(self._border, solved[0], out=solved[1:])
         solved[1:] += self._inverse * states
         return solved

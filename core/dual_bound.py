@@ -32,6 +32,7 @@ class DualBound:
         degree = np.bincount(np.concatenate([rows.head, rows.tail]), minlength=rows.size)
         self._unit = ((degree + _EXTRA_ROUNDINGS) * _ULP)[:, None]
         self._guarded = np.flatnonzero(rows.head < rows.auxiliaries)
+        self._into_aux, self._out_of_aux = self._into[: rows.auxiliaries], self._out_of[: rows.auxiliaries]
 
     def drain(self, multipliers: FloatArray) -> FloatArray:
         """Scale multipliers down until no auxiliary variable has a positive coefficient in B^T u.
@@ -54,7 +55,7 @@ class DualBound:
         aux = self._rows.auxiliaries
         if not aux:
             return drained
-        into, out_of, head = self._into[:aux], self._out_of[:aux], self._rows.head[self._guarded]
+        into, out_of, head = self._into_aux, self._out_of_aux, self._rows.head[self._guarded]
         for _ in range(aux + 1):
             inflow, outflow = into @ drained, out_of @ drained
             if (inflow <= outflow).all():

@@ -91,45 +91,54 @@ def cholesky_inverses(matrices: FloatArray) -> FloatArray:
         factors = np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
         size = matrices.shape[-1]
-        diagonal = np.einsum("yii->yi", matrices)
-        factors = np.linalg.cholesky(matrices + (_REGULARISATION * diagonal)[:, :, None] * np.eye(size))
+        diagonal = np.einsum("...ii->...i", matrices)
+        factors = np.linalg.cholesky(matrices + (_REGULARISATION * diagonal)[..., None] * np.eye(size))
     return np.asarray(np.linalg.inv(factors))
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
-    """Auxiliaries eliminated together, and the later variables that they touch by then."""
+class _Level:
+    """Groups of auxiliaries of one size that do not touch one another, eliminated side by side.
 
-    own: slice
+    `own` (groups, width) are their variables, consecutive; `later` (groups, k) what each touches by then.
+    """
+
+    own: NDArray[np.int64]
     later: NDArray[np.int64]
 
-    def gather(self, matrices: FloatArray) -> FloatArray:
-        """Return the rows of the group against the later variables; a run of them needs no copy."""
-        run = self._run
-        return matrices[:, self.own, self.later] if run is None else matrices[:, self.own, run]
-
-    def subtract(self, matrices: FloatArray, change: FloatArray) -> None:
-        """Subtract from the square of the later variables."""
-        run = self._run
-        if run is None:
-            matrices[:, self.later[:, None], self.later] -= change
-        else:
-            matrices[:, run, run] -= change
-
     @property
-    def _run(self) -> slice | None:
-        if len(self.later) and self.later[-1] - self.later[0] + 1 == len(self.later):
-            return slice(int(self.later[0]), int(self.later[-1]) + 1)
-        return None
+    def span(self) -> slice:
+        """All own variables."""
+        return slice(int(self.own[0, 0]), int(self.own[-1, -1]) + 1)
+
+    def run(self, group: int) -> slice | NDArray[np.int64]:
+        """Return what a group touches, as a slice where it is a run: that needs no copy."""
+        later: NDArray[np.int64] = self.later[group]
+        if len(later) and later[-1] - later[0] + 1 == len(later):
+            return slice(int(later[0]), int(later[-1]) + 1)
+        return later
+
+    def eliminate(self, matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Eliminate in place; return the inverse Cholesky roots and roots @ couplings of all groups."""
+        roots = cholesky_inverses(matrices[:, self.own[:, :, None], self.own[:, None, :]])
+        couplings = roots @ matrices[:, self.own[:, :, None], self.later[:, None, :]]
+        change = couplings.transpose(0, 1, 3, 2) @ couplings
+        for group in range(len(self.own)):
+            run = self.run(group)
+            if isinstance(run, slice):
+                matrices[:, run, run] -= change[:, group]
+            else:
+                matrices[:, run[:, None], run] -= change[:, group]
+        return roots, couplings
 
 
 class EliminationSystem:
-    """Auxiliaries first, group by group; then the dense inverse on the states.
+    """Auxiliaries first, level by level; then the dense rest on the states.
 
     Parameters
     ----------
     rows : RatioRows
-        Any rows; without auxiliaries this is one dense inverse per output.
+        Any rows; without auxiliaries this is one dense factorisation per output.
     epsilon : float
         The budget.
     """
@@ -137,74 +146,75 @@ class EliminationSystem:
     def __init__(self, rows: RatioRows, epsilon: float) -> None:
         self._assembly = Assembly(rows, epsilon)
         self._auxiliaries = rows.auxiliaries
-        self._groups = eliminate_pattern(rows)
+        self._levels = eliminate_pattern(rows)
 
     def factor(self, weights: FloatArray) -> Factor:
         """Return the elimination of all outputs."""
         m, size, aux = weights.shape[1], self._assembly.size, self._auxiliaries
-        states = size - aux
-        roots = np.empty((m, states, states))
+        roots = np.empty((m, size - aux, size - aux))
         parts = [
-            (np.empty((m, w, w)), np.empty((m, w, len(g.later))))
-            for g, w in ((g, g.own.stop - g.own.start) for g in self._groups)
+            (np.empty((m, count, width, width)), np.empty((m, count, width, level.later.shape[1])))
+            for level, (count, width) in ((level, level.own.shape) for level in self._levels)
         ]
         values = self._assembly.entries(weights)
         space = np.empty((max(1, min(m, _CHUNK_ENTRIES // (size * size))), size, size))
         for piece in chunks(m, size * size):
             matrices = space[: piece.stop - piece.start]
             self._assembly.fill(matrices, values[:, piece])
-            for group, (inverse_factor, coupling) in zip(self._groups, parts, strict=True):
-                root = cholesky_inverses(matrices[:, group.own, group.own])
-                scaled = root @ group.gather(matrices)
-                inverse_factor[piece], coupling[piece] = root, scaled
-                group.subtract(matrices, scaled.transpose(0, 2, 1) @ scaled)
+            for level, (inverse_roots, couplings) in zip(self._levels, parts, strict=True):
+                inverse_roots[piece], couplings[piece] = level.eliminate(matrices)
             for y, matrix in enumerate(matrices[:, aux:, aux:], piece.start):
                 roots[y] = root_inverse(matrix)
-        return _EliminationFactor(roots, self._groups, parts)
+        return _EliminationFactor(roots, self._levels, parts)
 
 
 class _EliminationFactor:
-    def __init__(self, roots: FloatArray, groups: list[_Group], parts: list[tuple[FloatArray, FloatArray]]) -> None:
-        self._roots, self._groups, self._parts = roots, groups, parts
+    def __init__(self, roots: FloatArray, levels: list[_Level], parts: list[tuple[FloatArray, FloatArray]]) -> None:
+        self._roots, self._levels, self._parts = roots, levels, parts
 
     def solve(self, right: FloatArray) -> FloatArray:
-        columns = np.array(right.T, order="C")[:, :, None]
-        aux = columns.shape[1] - self._roots.shape[1]
-        for group, (root, coupling) in zip(self._groups, self._parts, strict=True):
-            own = root @ columns[:, group.own]
-            columns[:, group.own] = own
-            columns[:, group.later] -= coupling.transpose(0, 2, 1) @ own
-        columns[:, aux:] = self._roots.transpose(0, 2, 1) @ (self._roots @ columns[:, aux:])
-        for group, (root, coupling) in zip(reversed(self._groups), reversed(self._parts), strict=True):
-            rest = columns[:, group.own] - coupling @ columns[:, group.later]
-            columns[:, group.own] = root.transpose(0, 2, 1) @ rest
-        return np.ascontiguousarray(columns[:, :, 0].T)
+        columns = np.array(right.T, order="C")
+        m, aux = len(columns), columns.shape[1] - self._roots.shape[1]
+        for level, (roots, couplings) in zip(self._levels, self._parts, strict=True):
+            own = roots @ columns[:, level.span].reshape(m, *level.own.shape, 1)
+            columns[:, level.span] = own.reshape(m, -1)
+            change = (couplings.transpose(0, 1, 3, 2) @ own)[..., 0]
+            for group in range(len(level.own)):
+                columns[:, level.run(group)] -= change[:, group]
+        states = self._roots @ columns[:, aux:, None]
+        columns[:, aux:] = (self._roots.transpose(0, 2, 1) @ states)[..., 0]
+        for level, (roots, couplings) in zip(reversed(self._levels), reversed(self._parts), strict=True):
+            own = columns[:, level.span].reshape(m, *level.own.shape, 1) - couplings @ columns[:, level.later, None]
+            columns[:, level.span] = (roots.transpose(0, 1, 3, 2) @ own).reshape(m, -1)
+        return np.ascontiguousarray(columns.T)
 
     def schur(self) -> FloatArray:
         stacked = self._roots.reshape(-1, self._roots.shape[2])
         return np.asarray(stacked.T @ stacked)
 
 
-def eliminate_pattern(rows: RatioRows) -> list[_Group]:
-    """Return the groups of auxiliaries with the later variables that each touches, fill-in included."""
+def eliminate_pattern(rows: RatioRows) -> list[_Level]:
+    """Return the levels of auxiliaries in order, with the later variables that each group touches, fill-in included."""
     size, aux = rows.size, rows.auxiliaries
     touches = np.zeros((size, size), bool)
     touches[rows.head, rows.tail] = touches[rows.tail, rows.head] = True
     bounds = np.concatenate([np.flatnonzero(np.diff(rows.groups, prepend=-1)), [aux]])
-    groups = []
+    levels: list[tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]] = []
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        later = stop + np.flatnonzero(touches[start:stop, stop:].any(axis=0))
+        own, later = np.arange(start, stop), stop + np.flatnonzero(touches[start:stop, stop:].any(axis=0))
         touches[np.ix_(later, later)] = True
-        groups.append(_Group(slice(start, stop), later))
-    return groups
+        joins = levels and len(levels[-1][0][0]) == len(own) and len(levels[-1][1][0]) == len(later)
+        if not joins or any(np.intersect1d(own, before).size for before in levels[-1][1]):
+            levels.append(([], []))
+        levels[-1][0].append(own)
+        levels[-1][1].append(later)
+    return [_Level(np.array(own), np.array(later)) for own, later in levels]
 
 
 def estimate_elimination_work(rows: RatioRows) -> float:
     """Return floating-point operations per output and step: the cost model that chooses between equivalent rows."""
-    n = rows.states
-    groups = eliminate_pattern(rows)
     eliminated = 0.0
-    for group in groups:
-        own, later = group.own.stop - group.own.start, len(group.later)
-        eliminated += own**3 / 3 + own * own * later + own * later * later + _GROUP_OVERHEAD
-    return float(n) ** 3 + eliminated + PASS_WEIGHT * len(rows)
+    for level in eliminate_pattern(rows):
+        (count, own), later = level.own.shape, level.later.shape[1]
+        eliminated += count * (own**3 / 3 + own * own * later + own * later * later + _GROUP_OVERHEAD)
+    return float(rows.states) ** 3 + eliminated + PASS_WEIGHT * len(rows)

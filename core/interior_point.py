@@ -25,8 +25,10 @@ _STALL_PATIENCE: Final = 8
 """Iterations without progress after which a solve counts as stalled."""
 _PROGRESS: Final = 0.98
 """Factor by which the gap or the complementarity must fall to count as progress."""
-_BOUND_FROM: Final = 0.5
-"""Relative complementarity below which the proven bound is computed at every iteration."""
+_BOUND_WITHIN: Final = 3.0
+"""Multiple of the tolerance below which the complementarity makes a bound worth computing at every iteration."""
+_BOUND_EVERY: Final = 3
+"""Iterations after which the bound is computed anyway: for the best so far, and to notice stalls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +163,8 @@ class _Run:
 
     def _judge(self) -> None:
         at = self._at
-        if at.complementarity < _BOUND_FROM * at.loss or self.iterations % 4 == 0:
+        promising = at.complementarity <= _BOUND_WITHIN * self._tolerance * at.loss
+        if promising or self.iterations % _BOUND_EVERY == 0:
             bound = self._proof.bound(at.costs, at.multipliers)
             if bound > self._bound:
                 self._bound, self._best = bound, (at.multipliers.copy(), at.potentials)

@@ -15,17 +15,18 @@ from core.output_pruning import Limits
 from tests.benchmarks.instances import Instance
 
 
-def linprog_all_rows(instance: Instance, epsilon: float) -> tuple[float, float]:
+def linprog_all_rows(instance: Instance, epsilon: float, *, scaled: bool = False) -> tuple[float, float]:
     """Return (optimum, seconds) of scipy.optimize.linprog with one row per ordered pair and output.
 
-    Its tolerance is the default of HiGHS, 1e-7. Column y * n + x holds Z[x, y].
+    The rows are Z[x, y] - exp(epsilon d) Z[x', y] <= 0 as the programme is written, or divided by exp(epsilon d) if
+    `scaled`. Its tolerance is the default of HiGHS, 1e-7. Column y * n + x holds Z[x, y].
     """
     start = time.process_time()
     n = instance.size
     x, other = np.nonzero(~np.eye(n, dtype=bool))
     pairs = len(x)
-    # Z[x, y] <= exp(epsilon d) Z[x', y], divided by exp(epsilon d) so that no entry is huge
-    entries = np.concatenate([np.exp(-epsilon * instance.distance[x, other]), -np.ones(pairs)])
+    factor = np.exp(epsilon * instance.distance[x, other])
+    entries = np.concatenate([1 / factor, -np.ones(pairs)] if scaled else [np.ones(pairs), -factor])
     block = sp.csr_array((entries, (np.tile(np.arange(pairs), 2), np.concatenate([x, other]))), shape=(pairs, n))
     costs = (instance.prior[:, None] * instance.loss).T.ravel()
     found = linprog(
