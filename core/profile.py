@@ -13,8 +13,8 @@ from core.losses import GroupLoss, group_loss
 from core.mechanisms import Problem
 from core.mechanisms.constant import zero_information_loss
 from core.metric import record_distance
-from core.reductions import Structure, build_structure
 from core.scenario import Scenario
+from core.solver.reductions import Structure, build_structure
 from core.tasks import Task
 
 SAMPLED_PAIRS: Final = 4000

@@ -23,7 +23,7 @@ LAYERS = (
     "table domain metric",
     "dependence tasks",
     "losses surrogate adequacy",
-    "linear_program channel certificate mechanisms",
+    "linear_program solver channel certificate mechanisms",
     "curves envelopes allocation",
     "results pipeline",
     "evaluation pack report record_study",

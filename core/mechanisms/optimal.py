@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from core import limits
-from core.block_systems import Programme
 from core.channel import Channel, exact_channel
-from core.channel_problem import ChannelProblem, FloatArray, Reduced, check_problem, estimate_work
-from core.closed_forms import solve_constant, solve_top_response
-from core.dual_bound import lower_bound
 from core.errors import SolverError
-from core.highs_channel import solve_with_highs
-from core.highs_columns import solve_by_columns
 from core.linear_program import Progress
-from core.output_pruning import Bracketed, Limits, solve_pruned
-from core.reductions import RatioRows, Structure
-from core.solver_cost import MEMORY_LIMIT_MB, estimate_cost
+from core.solver.block_systems import Programme
+from core.solver.channel_problem import ChannelProblem, FloatArray, Reduced, check_problem, estimate_work
+from core.solver.closed_forms import solve_constant, solve_top_response
+from core.solver.cost import MEMORY_LIMIT_MB, estimate_cost
+from core.solver.dual_bound import lower_bound
+from core.solver.highs_channel import solve_with_highs
+from core.solver.highs_columns import solve_by_columns
+from core.solver.output_pruning import Bracketed, Limits, solve_pruned
+from core.solver.reductions import RatioRows, Structure
 
 MECHANISM: Final = "OPT"
 USED_SHARE: Final = 1e-4

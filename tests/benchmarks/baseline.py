@@ -7,11 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from core.channel_problem import check_problem
-from core.highs_channel import build_program
-from core.highs_columns import solve_by_columns
 from core.linear_program import solve_linear_program
-from core.output_pruning import Limits
+from core.solver.channel_problem import check_problem
+from core.solver.highs_channel import build_program
+from core.solver.highs_columns import solve_by_columns
+from core.solver.output_pruning import Limits
 from tests.benchmarks.instances import Instance
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from core.channel_problem import check_problem
 from core.mechanisms.optimal import OptimalSolution, solve_optimal, solve_problem
+from core.solver.channel_problem import check_problem
 from tests.benchmarks.baseline import highs_forms, linprog_all_rows
 from tests.benchmarks.instances import Instance, line, nominal, product, references
 from tests.core.mechanisms.exact_optimum import BITS, exact_optimum

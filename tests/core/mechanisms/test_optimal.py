@@ -8,15 +8,15 @@ import pytest
 from core import limits
 from core.certificate import certify
 from core.channel import TOTAL
-from core.channel_problem import check_problem
-from core.closed_forms import solve_constant, solve_top_response
 from core.errors import InputError, SolverError
-from core.interior_point import solve
 from core.mechanisms import optimal
 from core.mechanisms.optimal import bracket_between, solve_optimal, solve_optimal_channel, solve_problem
-from core.output_pruning import Bracketed
-from core.reductions import Structure
-from core.solver_cost import estimate_cost
+from core.solver.channel_problem import check_problem
+from core.solver.closed_forms import solve_constant, solve_top_response
+from core.solver.cost import estimate_cost
+from core.solver.interior_point import solve
+from core.solver.output_pruning import Bracketed
+from core.solver.reductions import Structure
 from tests.benchmarks.instances import line, nominal, product, references
 from tests.core.mechanisms.exact_optimum import BITS, exact_optimum
 
@@ -294,7 +294,7 @@ class TestFallback:
 
     def test_without_a_rescue_the_gap_says_so(self, monkeypatch):
         monkeypatch.setattr(optimal, "_FALLBACK_ENTRIES", 0)
-        monkeypatch.setattr("core.interior_point.ITERATION_LIMIT", 2)
+        monkeypatch.setattr("core.solver.interior_point.ITERATION_LIMIT", 2)
         solution = solve_instance(product("n3 o4"), 2.0)
         assert solution.status == "stalled"
         assert gap(solution.channel) > 1e-3

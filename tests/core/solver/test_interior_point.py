@@ -5,17 +5,17 @@ import time
 import numpy as np
 import pytest
 
-from core.block_systems import LineSystem, NominalSystem, Programme
-from core.channel_problem import build_system, choose_rows, find_line
-from core.dual_bound import lower_bound
-from core.elimination import EliminationSystem
-from core.fibre_system import FibreSystem
-from core.highs_channel import solve_with_highs
-from core.highs_columns import solve_by_columns
-from core.interior_point import solve
-from core.output_pruning import Limits, solve_pruned
-from core.pricing import fit_multipliers, price
-from core.reductions import general_rows, line_rows, nominal_rows
+from core.solver.block_systems import LineSystem, NominalSystem, Programme
+from core.solver.channel_problem import build_system, choose_rows, find_line
+from core.solver.dual_bound import lower_bound
+from core.solver.elimination import EliminationSystem
+from core.solver.fibre_system import FibreSystem
+from core.solver.highs_channel import solve_with_highs
+from core.solver.highs_columns import solve_by_columns
+from core.solver.interior_point import solve
+from core.solver.output_pruning import Limits, solve_pruned
+from core.solver.pricing import fit_multipliers, price
+from core.solver.reductions import general_rows, line_rows, nominal_rows
 
 
 def product(sizes, nominal):

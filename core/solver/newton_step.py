@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from core.block_systems import Factor, FloatArray, Programme, System
-from core.reductions import RatioRows
+from core.solver.block_systems import Factor, FloatArray, Programme, System
+from core.solver.reductions import RatioRows
 
 _STEP_BACK: Final = 0.995
 """Share of the way to the boundary that a step may take."""

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.reductions import NEARER_TOLERANCE, RatioRows, Structure
+from core.solver.reductions import NEARER_TOLERANCE, RatioRows, Structure
 
 COLLAPSE_LIMIT: Final = 6
 """Most nominal attributes that are collapsed: the rows come from all subsets."""

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.block_systems import FloatArray, Programme
-from core.dual_bound import DualBound
 from core.linear_program import Progress
-from core.newton_step import Iterate, Newton, Start
+from core.solver.block_systems import FloatArray, Programme
+from core.solver.dual_bound import DualBound
+from core.solver.newton_step import Iterate, Newton, Start
 
 ITERATION_LIMIT: Final = 200
 """Iterations after which a solve counts as stalled; 10 to 60 are usual."""

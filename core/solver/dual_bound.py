@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.reductions import RatioRows
+from core.solver.reductions import RatioRows
 
 FloatArray = NDArray[np.float64]
 

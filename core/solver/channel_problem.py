@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import limits
-from core.block_systems import LineSystem, NominalSystem, Programme, System
-from core.elimination import EliminationSystem, estimate_elimination_work
-from core.envelope_rows import COLLAPSE_LIMIT, ProductLabels, detect_labels, envelope_rows, labels_of
 from core.errors import InputError
-from core.fibre_system import FibreSystem, estimate_fibre_work
-from core.reductions import (
+from core.solver.block_systems import LineSystem, NominalSystem, Programme, System
+from core.solver.elimination import EliminationSystem, estimate_elimination_work
+from core.solver.envelope_rows import COLLAPSE_LIMIT, ProductLabels, detect_labels, envelope_rows, labels_of
+from core.solver.fibre_system import FibreSystem, estimate_fibre_work
+from core.solver.reductions import (
     Merged,
     RatioRows,
     Structure,

@@ -4,13 +4,13 @@ import math
 import numpy as np
 import pytest
 
-from core.block_systems import Programme
-from core.channel_problem import build_system, choose_rows, estimate_work
 from core.domain import Attribute, GroupDomain
-from core.dual_bound import DualBound, lower_bound
-from core.envelope_rows import ProductLabels, detect_labels, envelope_rows, labels_of
-from core.highs_channel import solve_with_highs
-from core.reductions import (
+from core.solver.block_systems import Programme
+from core.solver.channel_problem import build_system, choose_rows, estimate_work
+from core.solver.dual_bound import DualBound, lower_bound
+from core.solver.envelope_rows import ProductLabels, detect_labels, envelope_rows, labels_of
+from core.solver.highs_channel import solve_with_highs
+from core.solver.reductions import (
     RatioRows,
     Structure,
     build_structure,
@@ -106,7 +106,7 @@ class TestRows:
         assert matrix == pytest.approx(np.array([[-1, 1, 0], [-1, 0, 1], [1, -0.25, 0], [1, 0, -0.25]]))
 
     def test_starts_are_strictly_inside(self):
-        from core.newton_step import start_column
+        from core.solver.newton_step import start_column
 
         for epsilon in (1e-3, 1.0, 50.0):
             for sizes, nominal in (((3, 4), (0,)), ((2, 3, 2), (0, 1, 2)), ((4, 2, 3), (0, 2))):

@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from core.block_systems import FloatArray, Programme
-from core.dual_bound import lower_bound
 from core.linear_program import HighsSession, LinearProgram, LinearSolution
-from core.output_pruning import Bracketed, Limits
-from core.pricing import price
+from core.solver.block_systems import FloatArray, Programme
+from core.solver.dual_bound import lower_bound
+from core.solver.output_pruning import Bracketed, Limits
+from core.solver.pricing import price
 
 _ROUND_LIMIT: Final = 200
 """Rounds after which the bracket reached is returned."""

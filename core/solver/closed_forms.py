@@ -5,11 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from core.block_systems import FloatArray, Programme
-from core.dual_bound import lower_bound
-from core.output_pruning import Bracketed
-from core.pricing import price
-from core.reductions import RatioRows, nominal_rows
+from core.solver.block_systems import FloatArray, Programme
+from core.solver.dual_bound import lower_bound
+from core.solver.output_pruning import Bracketed
+from core.solver.pricing import price
+from core.solver.reductions import RatioRows, nominal_rows
 
 _EQUAL: Final = 1e-15
 """Relative spread of losses that count as one loss."""

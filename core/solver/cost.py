@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from core.block_systems import Programme
-from core.channel_problem import estimate_work
+from core.solver.block_systems import Programme
+from core.solver.channel_problem import estimate_work
 
 MEMORY_LIMIT_MB: Final = 6000.0
 """Programmes that need more memory are refused with a sentence."""

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from core.block_systems import Factor, FloatArray
-from core.reductions import RatioRows
+from core.solver.block_systems import Factor, FloatArray
+from core.solver.reductions import RatioRows
 
 _CHUNK_ENTRIES: Final = 500_000
 """Entries of the largest temporary array of systems: outputs are taken in chunks that stay in the cache."""

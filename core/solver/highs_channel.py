@@ -6,10 +6,10 @@ from typing import Final
 import numpy as np
 import scipy.sparse as sp
 
-from core.block_systems import Programme
-from core.dual_bound import lower_bound
 from core.linear_program import LinearProgram, solve_linear_program
-from core.output_pruning import Bracketed, Limits
+from core.solver.block_systems import Programme
+from core.solver.dual_bound import lower_bound
+from core.solver.output_pruning import Bracketed, Limits
 
 SIMPLEX_LIMIT: Final = 1000
 """Variables up to which the simplex method is quicker than the interior point of HiGHS."""

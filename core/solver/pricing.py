@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.block_systems import FloatArray, System
-from core.reductions import RatioRows
+from core.solver.block_systems import FloatArray, System
+from core.solver.reductions import RatioRows
 
 NEWTON_STEPS: Final = 12
 """Most Newton steps of a fit; an output that takes more is used instead."""

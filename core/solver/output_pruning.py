@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.block_systems import FloatArray, Programme
-from core.dual_bound import lower_bound
-from core.interior_point import Solution, solve
 from core.linear_program import Progress
-from core.newton_step import Start
-from core.pricing import fit_multipliers, price
+from core.solver.block_systems import FloatArray, Programme
+from core.solver.dual_bound import lower_bound
+from core.solver.interior_point import Solution, solve
+from core.solver.newton_step import Start
+from core.solver.pricing import fit_multipliers, price
 
 COARSE_GAP: Final = 0.1
 """Relative gap of the first solve on all outputs, which shows those that matter."""

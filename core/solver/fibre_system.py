@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from core.block_systems import Factor, FloatArray
-from core.elimination import PASS_WEIGHT, Assembly, cholesky_inverses, chunks
-from core.reductions import RatioRows
+from core.solver.block_systems import Factor, FloatArray
+from core.solver.elimination import PASS_WEIGHT, Assembly, cholesky_inverses, chunks
+from core.solver.reductions import RatioRows
 
 _BLOCK_OVERHEAD: Final = 2000.0
 """Operations that pass while one small block is factorised."""

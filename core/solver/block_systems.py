@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from core.reductions import RatioRows
+from core.solver.reductions import RatioRows
 
 FloatArray = NDArray[np.float64]
 

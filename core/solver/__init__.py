@@ -1,0 +1,1 @@
+"""The optimal channel as a structured linear programme: reductions, interior point, pruning, bounds, fallbacks."""
