@@ -72,7 +72,8 @@ def certify(weights: ArrayLike, distance: ArrayLike) -> float:
     w, d = _check_channel(weights, distance)
     if _find_unbounded(w, d) is not None:
         return math.inf
-    w = w[:, w.max(axis=0) > w.min(axis=0)]
+    # Selecting columns leaves them column by column in memory, and rows are what is compared.
+    w = np.ascontiguousarray(w[:, w.max(axis=0) > w.min(axis=0)])
     if w.size == 0:
         return 0.0
     logs = _log_units(w)
@@ -109,7 +110,7 @@ def locate_tight(weights: ArrayLike, distance: ArrayLike, count: int) -> list[Tr
     columns = np.flatnonzero(w.max(axis=0) > w.min(axis=0))
     if columns.size == 0:
         return []
-    w = w[:, columns]
+    w = np.ascontiguousarray(w[:, columns])
     logs = _log_units(w)
     maxima = _pair_maxima(logs[0])
     triples = set(_tightest_cases(w, logs, d, maxima, _likely_pairs(maxima, d)).values())
