@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from core.certificate import certify
     from core.channel import Channel, exact_channel
     from core.dependence import compute_nmi
+    from core.evaluation.rows import evaluate
     from core.mechanisms.optimal import solve_optimal_channel
     from core.pipeline import design
     from core.results import Design
@@ -27,6 +28,7 @@ _HOMES: Final = {
     "certify": "core.certificate",
     "compute_nmi": "core.dependence",
     "design": "core.pipeline",
+    "evaluate": "core.evaluation.rows",
     "exact_channel": "core.channel",
     "load_sample": "core.table",
     "read_table": "core.table",
@@ -44,6 +46,7 @@ __all__ = [
     "certify",
     "compute_nmi",
     "design",
+    "evaluate",
     "exact_channel",
     "load_sample",
     "read_table",

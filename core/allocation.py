@@ -13,6 +13,7 @@ from core.curves import LossCurve
 from core.envelopes import PiecewiseLinear, lower_envelope
 from core.errors import InputError
 from core.grid_search import spend_on_grid
+from core.knapsack import count_units, solve_knapsack
 from core.metric import dual_exponent, dual_norm, uniform_split
 from core.waterfilling import (
     equalise_slopes,
@@ -160,6 +161,8 @@ class GroupBudgets:
         RelErr = (loss - lower_bound) / lower_bound; the plain difference where the bound is 0 (see `relative`).
     relative : bool
         Whether `relative_error` is a ratio.
+    sandwich_error : float
+        The same error against the bound of the convex envelopes alone, as the paper measures it.
     source : str
         Which candidate won: "lower envelope", "upper envelope", "grid" or "uniform split".
     allocation : Allocation
@@ -172,6 +175,7 @@ class GroupBudgets:
     lower_certified: bool
     relative_error: float
     relative: bool
+    sandwich_error: float
     source: str
     allocation: Allocation
 
@@ -182,7 +186,9 @@ def allocate_group_budgets(
     """Return the best of the candidate allocations under the curves, and the bound on how much better any could be.
 
     Candidates are the optimum of the upper envelopes, that of the lower envelopes, the equal split, and each of
-    them moved to the grid by `spend_on_grid`. The lower envelopes' optimal value is Llower.
+    them, and the knapsack over grid budgets, moved to the grid by `spend_on_grid`. Llower is the larger of the lower
+    envelopes' optimal value (the sandwich) and the knapsack over steps, which does not suffer from curves that are
+    not convex.
 
     Parameters
     ----------
@@ -214,17 +220,79 @@ def allocate_group_budgets(
         candidates = {"upper envelope": highest.epsilons, "lower envelope": lowest.epsilons, **candidates}
     losses = {name: evaluate(curves, weights, e, intercept=intercept) for name, e in candidates.items()}
     if not uniform and p > 1.0 and epsilon > 0.0:
-        moved = [_move_to_grid(curves, weights, e, epsilon, p) for e in candidates.values()]
+        starts = [*candidates.values(), _knapsack_start(curves, weights, epsilon, p)]
+        moved = [_move_to_grid(curves, weights, e, epsilon, p) for e in starts]
         reached = [evaluate(curves, weights, e, intercept=intercept) for e in moved]
         best = int(np.argmin(reached))
         candidates["grid"], losses["grid"] = moved[best], reached[best]
     source = min(losses, key=lambda name: losses[name])
     # No group ever gets more than the total, so the curves' own bounds there are a second lower bound.
     alone = intercept + math.fsum(w * c.lower_at(epsilon) for c, w in zip(curves, weights, strict=True))
-    bound = min(max(lowest.bound, alone * (1.0 - ROUNDING)), losses[source])
+    sandwich = min(max(lowest.bound, alone * (1.0 - ROUNDING)), losses[source])
+    bound = min(max(sandwich, bound_by_steps(curves, weights, epsilon, p, intercept=intercept)[0]), losses[source])
     error, relative = relative_error(losses[source], bound)
     certified = all(c.certified for c, w in zip(curves, weights, strict=True) if w > 0)
-    return GroupBudgets(candidates[source], losses[source], bound, certified, error, relative, source, lowest)
+    return GroupBudgets(
+        epsilons=candidates[source],
+        loss=losses[source],
+        lower_bound=bound,
+        lower_certified=certified,
+        relative_error=error,
+        relative=relative,
+        sandwich_error=relative_error(losses[source], sandwich)[0],
+        source=source,
+        allocation=lowest,
+    )
+
+
+def bound_by_steps(
+    curves: Sequence[LossCurve], weights: Vector, epsilon: float, p: float, *, intercept: float = 0.0
+) -> tuple[float, Vector]:
+    """Return a bound below the loss of every allocation, and the budgets (K,) at which the steps that give it begin.
+
+    A budget on the step from e_i costs at least (e_i / epsilon)^q and loses at least the bound at the step's end. So
+    the knapsack over steps, costs rounded down, is a bound that no convexity has weakened: it closes as steps shrink.
+
+    Parameters
+    ----------
+    curves : sequence of K LossCurve
+        The loss-budget curves.
+    weights : ndarray (K,)
+        beta, >= 0.
+    epsilon, p, intercept : float
+        Total budget, exponent of the record metric, beta_0.
+
+    Returns
+    -------
+    (float, ndarray)
+        For p = 1 every group may spend the total: the bound is then 0, and the budgets the total.
+    """
+    if not (p > 1.0 and epsilon > 0.0):
+        return 0.0, np.full(len(curves), epsilon)
+    costs, values, grids = [], [], []
+    for curve, weight in zip(curves, weights, strict=True):
+        grid = curve.epsilons[curve.epsilons <= epsilon]
+        # A step function is what it is up to its next step; another curve is only known at that next budget.
+        ends = (
+            curve.lower[: len(grid)]
+            if curve.stepwise
+            else np.append(curve.lower[1 : len(grid)], curve.lower_at(epsilon))
+        )
+        grids.append(grid)
+        costs.append(count_units(grid, epsilon, dual_exponent(p), up=False))
+        values.append(weight * ends)
+    found, chosen = solve_knapsack(costs, values)
+    return (intercept + found) * (1.0 - ROUNDING), np.array([g[i] for g, i in zip(grids, chosen, strict=True)])
+
+
+def _knapsack_start(curves: Sequence[LossCurve], weights: Vector, epsilon: float, p: float) -> Vector:
+    """Return the best grid budgets whose costs, each rounded up, add up to at most the total."""
+    q = dual_exponent(p)
+    grids = [c.epsilons[c.epsilons <= epsilon] for c in curves]
+    losses = [w * c.upper[: len(g)] for c, g, w in zip(curves, grids, weights, strict=True)]
+    _, chosen = solve_knapsack([count_units(g, epsilon, q, up=True) for g in grids], losses)
+    budgets = np.array([g[i] for g, i in zip(grids, chosen, strict=True)])
+    return budgets if fits(budgets, epsilon, p) else np.zeros(len(curves))
 
 
 def _lower_function(curve: LossCurve, epsilon: float) -> PiecewiseLinear:

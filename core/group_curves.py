@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from core import limits
 from core.channel import Channel
-from core.curves import LossCurve, refine, solve_curve, tuned_curve
+from core.curves import LossCurve, refine, solve_curve
 from core.domain import Records
-from core.mechanisms import build_channel
+from core.mechanisms import build_channel, remap_channel
 from core.mechanisms.factorised import FactorisedChannel, factorised_mechanism, remap_factorised
 from core.mechanisms.optimal import OptimalSolution, solve_optimal
 from core.profile import GroupProfile
 from core.scenario import Scenario
+from core.solver.channel_problem import check_problem
+from core.solver.cost import estimate_cost
 from core.tasks import Task
 
 Progress = Callable[[float, str], None]
@@ -29,7 +31,11 @@ FINAL_TOLERANCE: Final = 1e-6
 TUNED_FAMILIES: Final = tuple(
     (noise, remap) for noise in ("EM", "calibrated EM", "line noise") for remap in ("none", "distance", "task")
 )
-"""Noise and remapping that the tuned rule considers beside OPT."""
+"""Noise and remapping that the tuned rule considers beside OPT; remapped for the task, each is the constant at 0."""
+BASELINE_NOISE: Final = "EM"
+"""The noise of the baselines, whose equal split gets a budget of its own in the tuned rule too."""
+QUICK_SECONDS: Final = 10.0
+"""Estimated seconds per budget up to which the tuned rule optimises a group that no score rule would optimise."""
 
 
 def curve_grid(epsilon: float, size: int) -> tuple[float, ...]:
@@ -75,12 +81,20 @@ def solve_optimal_channel_of(
     )
 
 
+def estimate_solve_seconds(profile: GroupProfile) -> float:
+    """Return the estimated seconds of optimising an enumerated group at one budget, without solving."""
+    problem = profile.problem
+    checked = check_problem(problem.distance, problem.prior, problem.loss, profile.structure)
+    return estimate_cost(checked.reduce(limits.EPSILON.default).programme).seconds
+
+
 def optimal_curve(profile: GroupProfile, grid: Sequence[float], progress: Progress | None = None) -> LossCurve:
-    """Return the certified bracket of the optimised channel's loss over the grid.
+    """Return the certified bracket of the optimised channel's loss over the grid, with the slopes of its dual.
 
     Each solve starts from the outputs that its neighbour used: few outputs are used, and they change slowly.
     """
     last: list[OptimalSolution] = []
+    slopes = dict.fromkeys(grid, np.nan)
 
     def build(epsilon: float, _hint: Channel | None) -> Channel:
         if epsilon < limits.EPSILON.low:
@@ -88,18 +102,54 @@ def optimal_curve(profile: GroupProfile, grid: Sequence[float], progress: Progre
         hint = last[-1].outputs if last else None
         solution = solve_optimal_channel_of(profile, epsilon, CURVE_TOLERANCE, hint=hint, progress=progress)
         last[:] = [solution]
+        slopes[epsilon] = solution.derivative
         return solution.channel
 
-    return solve_curve(build, grid, mechanism="OPT", progress=progress)
+    curve = solve_curve(build, grid, mechanism="OPT", progress=progress)
+    return replace(curve, derivative=np.array([slopes[epsilon] for epsilon in grid]))
+
+
+def noise_channels(
+    profile: GroupProfile, grid: Sequence[float], noise: str, progress: Progress | None = None
+) -> tuple[Channel, ...]:
+    """Return the predefined noise of every grid budget, not remapped: every remapping starts from the same channels."""
+    channels = []
+    for i, epsilon in enumerate(grid):
+        if progress is not None:
+            progress(i / len(grid), f"Building {noise} at epsilon {epsilon:g}")
+        channels.append(build_channel(noise, profile.problem, epsilon))
+    return tuple(channels)
 
 
 def noise_curve(
-    profile: GroupProfile, grid: Sequence[float], *, noise: str, remap: str, progress: Progress | None = None
+    profile: GroupProfile,
+    grid: Sequence[float],
+    channels: Sequence[Channel],
+    *,
+    noise: str,
+    remap: str,
+    progress: Progress | None = None,
 ) -> LossCurve:
-    """Return the loss of predefined noise over the grid, exact on the integers of each channel."""
+    """Return the loss of predefined noise over the grid, exact on the integers of each channel.
+
+    Parameters
+    ----------
+    profile : GroupProfile
+        The group.
+    grid : sequence of float (N,)
+        Budgets.
+    channels : sequence of N Channel
+        From `noise_channels`.
+    noise, remap : str
+        Family, as in `build_channel`.
+    progress : callable, optional
+        Told before every budget.
+    """
+    plain = dict(zip(grid, channels, strict=True))
 
     def build(epsilon: float, _hint: Channel | None) -> Channel:
-        return build_channel(noise, profile.problem, epsilon, remap=remap)
+        channel = plain[epsilon]
+        return channel if remap == "none" else remap_channel(channel, profile.problem, remap)
 
     # Only channels of the grid are ever used, which makes the curve a step function and its lower bound tight.
     return replace(solve_curve(build, grid, mechanism=noise, progress=progress), stepwise=True)
@@ -174,18 +224,6 @@ class FactorisedGroup:
             certified=False,
             mechanism="factorised",
         )
-
-
-def tuned_family_curve(
-    profile: GroupProfile, grid: Sequence[float], *, optimise: bool, progress: Progress | None = None
-) -> LossCurve:
-    """Return the pointwise least loss over `TUNED_FAMILIES`, and OPT where it is affordable."""
-    curves = [
-        noise_curve(profile, grid, noise=noise, remap=remap, progress=progress) for noise, remap in TUNED_FAMILIES
-    ]
-    if optimise:
-        curves.append(optimal_curve(profile, grid, progress))
-    return tuned_curve(curves)
 
 
 COMPARED: Final = (

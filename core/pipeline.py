@@ -4,62 +4,53 @@
 dragging the total epsilon re-allocates and nothing more, dragging tau_group recomputes only the groups that changed.
 """
 
-import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.allocation import GroupBudgets, allocate_group_budgets, allocate_uniform
 from core.channel import Channel
-from core.curves import LossCurve, monotone_cubic, regret
-from core.dependence import (
-    NoiseFloor,
-    Staircase,
-    build_staircase,
-    compute_adjusted_nmi,
-    compute_nmi,
-    estimate_noise_floor,
-)
-from core.domain import GroupDomain, Records, build_group_domain, build_records
+from core.curves import LossCurve, monotone_cubic, refine, regret, tuned_curve
+from core.data_stages import DataStages, Progress, Remember, forget
 from core.errors import CertificateError
 from core.group_curves import (
+    BASELINE_NOISE,
+    CURVE_TOLERANCE,
     FINAL_TOLERANCE,
+    QUICK_SECONDS,
+    TUNED_FAMILIES,
     FactorisedGroup,
     compare_channels,
     curve_grid,
+    estimate_solve_seconds,
+    noise_channels,
     noise_curve,
     optimal_curve,
     refine_noise,
     solve_optimal_channel_of,
-    tuned_family_curve,
 )
 from core.limits import EPSILON, FINE_GRID_STATES
+from core.mechanisms import build_channel
 from core.mechanisms.factorised import FactorisedChannel
-from core.mechanisms.optimal import OptimalSolution
+from core.mechanisms.geometric import line_order
 from core.metric import dual_norm, uniform_split
-from core.profile import GroupProfile, profile_group
+from core.profile import GroupProfile
+from core.refinement import Refinement, RefinementProblem, refine_curves
 from core.results import BudgetTrack, Design
 from core.scenario import Scenario
-from core.surrogate import Surrogate, fit_surrogate
 from core.table import Table
-from core.tasks import Task, check_informative, fit_task
 
-Progress = Callable[[float, str], None]
-T = TypeVar("T")
+__all__ = ["Progress", "Remember", "Stages", "design", "forget"]
+
 TRACK_POINTS: Final = 40
 """Totals at which the loss against the total budget is drawn."""
-Remember = Callable[[Hashable, Callable[[], Any]], Any]
+REFINED_SECONDS: Final = 1.0
+"""Estimated seconds per budget up to which an optimised group's curve is refined."""
 
 
-def forget(_key: Hashable, compute: Callable[[], T]) -> T:
-    """Keep nothing: the memory of a run without a cache."""
-    return compute()
-
-
-class Stages:
+class Stages(DataStages):
     """A table bound to a scenario: every stage of the design, computed when asked for.
 
     Parameters
@@ -73,142 +64,6 @@ class Stages:
     progress : callable (fraction, sentence) or None
         Told what is being done; it may raise to stop.
     """
-
-    def __init__(
-        self, table: Table, scenario: Scenario, *, remember: Remember = forget, progress: Progress | None = None
-    ) -> None:
-        self.table = table
-        self.scenario = scenario
-        self.timings: dict[str, float] = {}
-        self._remember = remember
-        self._progress = progress or (lambda _fraction, _sentence: None)
-
-    def _stage(self, name: str, key: Sequence[Hashable], compute: Callable[[], T]) -> T:
-        def timed() -> T:
-            start = time.perf_counter()
-            result = compute()
-            self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - start
-            return result
-
-        result: T = self._remember((name, *key), timed)
-        return result
-
-    def _each(self, what: str, items: Sequence[Any], compute: Callable[[Any], T]) -> tuple[T, ...]:
-        """Compute item by item, telling the progress between them."""
-        results: list[T] = []
-        for i, item in enumerate(items):
-            self._progress(i / max(len(items), 1), f"{what} group {i + 1} of {len(items)}")
-            results.append(compute(item))
-        return tuple(results)
-
-    # ---- stage 1: records, dependence, groups ----
-
-    @cached_property
-    def _data_key(self) -> tuple[Hashable, ...]:
-        return (self.table.digest, self.scenario.digest("attributes", "target", "domain"))
-
-    @cached_property
-    def records(self) -> Records:
-        """The coded table."""
-        return self._stage("records", self._data_key, lambda: build_records(self.table, self.scenario))
-
-    @cached_property
-    def nmi(self) -> NDArray[np.float64]:
-        """Normalised mutual information of all pairs (adjusted for chance if the scenario asks for it)."""
-        corrected = self.scenario.corrected_nmi
-        measure = compute_adjusted_nmi if corrected else compute_nmi
-        return self._stage("nmi", (*self._data_key, corrected), lambda: measure(self.records.codes))
-
-    @cached_property
-    def noise_floor(self) -> NoiseFloor:
-        """What NMI independent attributes would show by chance."""
-        seed = self.scenario.seed
-        return self._stage(
-            "noise floor",
-            (*self._data_key, seed),
-            lambda: estimate_noise_floor(self.records.codes, rng=np.random.default_rng([seed, 0])),
-        )
-
-    @cached_property
-    def staircase(self) -> Staircase:
-        """Number of groups against tau_group, exact."""
-        return build_staircase(self.nmi)
-
-    @cached_property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Attribute positions per group, in order of the smallest."""
-        return self.staircase.groups(self.scenario.tau_group)
-
-    @cached_property
-    def group_names(self) -> tuple[tuple[str, ...], ...]:
-        """Attribute names per group."""
-        return tuple(tuple(self.records.attributes[i].name for i in members) for members in self.groups)
-
-    # ---- stage 2: task, group losses, surrogate ----
-
-    @cached_property
-    def task(self) -> Task:
-        """The fitted task; refused when it tells nothing about this table."""
-
-        def fit() -> Task:
-            task = fit_task(self.scenario.task, self.records)
-            check_informative(task, self.records)
-            return task
-
-        return self._stage("task", (*self._data_key, self.scenario.task), fit)
-
-    def domain(self, members: tuple[int, ...]) -> GroupDomain:
-        """Return the states of any set of attributes."""
-        s = self.scenario
-        return self._stage(
-            "domains",
-            (*self._data_key, members, s.p),
-            lambda: build_group_domain(self.records, members, p=s.p, mode=s.domain),
-        )
-
-    def _profile_key(self, members: tuple[int, ...]) -> tuple[Hashable, ...]:
-        return (*self._data_key, members, self.scenario.digest("p", "task", "contexts", "seed"))
-
-    def profile(self, members: tuple[int, ...]) -> GroupProfile:
-        """Return domain, loss and scores of any set of attributes."""
-        return self._stage(
-            "group losses",
-            self._profile_key(members),
-            lambda: profile_group(self.records, self.domain(members), self.task, self.scenario),
-        )
-
-    @cached_property
-    def profiles(self) -> tuple[GroupProfile, ...]:
-        """Profiles of the groups."""
-        return self._each("Profiling the loss of", self.groups, self.profile)
-
-    @cached_property
-    def single_profiles(self) -> tuple[GroupProfile, ...]:
-        """Profiles of every attribute on its own (the paper's Fig. 1)."""
-        return self._each("Profiling the loss of", [(i,) for i in range(len(self.records.attributes))], self.profile)
-
-    @cached_property
-    def surrogate(self) -> Surrogate:
-        """End-to-end loss as a weighted sum of group losses, fitted and checked on held-out pairs."""
-        seed = self.scenario.seed
-        return self._stage(
-            "surrogate",
-            (*self._data_key, self.groups, self.scenario.task, seed),
-            lambda: fit_surrogate(
-                self.task,
-                self.records,
-                [self.domain(members) for members in self.groups],
-                rng=np.random.default_rng([seed, 3]),
-            ),
-        )
-
-    @cached_property
-    def zero_information(self) -> float:
-        """Predicted loss of releasing a constant in every group; nan when a group is not enumerated."""
-        return self._total([p.zero_information for p in self.profiles])
-
-    def _total(self, losses: Sequence[float]) -> float:
-        return float(self.surrogate.intercept + np.dot(self.surrogate.beta, losses))
 
     # ---- stage 3: choosing between noise and the optimised channel ----
 
@@ -277,36 +132,71 @@ class Stages:
     def noise_curve(self, profile: GroupProfile) -> LossCurve:
         """Return the loss of the scenario's noise over the grid (sampled for a huge group)."""
         s, grid = self.scenario, self.grid(profile)
-        key = (*self._profile_key(profile.domain.members), grid, s.noise, s.remap)
         if not profile.domain.enumerated:
+            key = (*self._profile_key(profile.domain.members), grid, s.noise, s.remap)
             return self._stage("noise curves", key, lambda: self._huge(profile).curve(grid, self._progress))
-        curve = self._stage("noise curves", key, lambda: noise_curve(profile, grid, noise=s.noise, remap=s.remap))
-        if s.allocation != "uniform" and profile.domain.size > FINE_GRID_STATES:
+        fine = s.allocation == "uniform" or profile.domain.size <= FINE_GRID_STATES
+        return self._family_curve(profile, s.noise, s.remap, equal_split=fine)
+
+    def _family_curve(self, profile: GroupProfile, noise: str, remap: str, *, equal_split: bool) -> LossCurve:
+        """Return the curve of one family; every remapping of one noise starts from the same channels.
+
+        Noise is a step function of grid budgets, so the equal split needs its own budget to be judged fairly.
+        """
+        grid = self.grid(profile)
+        group = (*self._profile_key(profile.domain.members), grid, noise)
+        key = (*group, remap)
+
+        def compute() -> LossCurve:
+            plain = self._stage("noise channels", group, lambda: noise_channels(profile, grid, noise, self._progress))
+            return noise_curve(profile, grid, plain, noise=noise, remap=remap)
+
+        curve = self._stage("noise curves", key, compute)
+        if not equal_split:
             return curve
-        # Noise is a step function of grid budgets, so the equal split needs its own budget to be judged fairly.
-        share = uniform_split(s.epsilon, len(self.groups), s.p)
+        share = self._share
         return self._stage(
-            "equal split", (*key, share), lambda: refine_noise(profile, curve, share, noise=s.noise, remap=s.remap)
+            "equal split", (*key, share), lambda: refine_noise(profile, curve, share, noise=noise, remap=remap)
         )
+
+    @cached_property
+    def _share(self) -> float:
+        return uniform_split(self.scenario.epsilon, len(self.groups), self.scenario.p)
 
     def _huge(self, profile: GroupProfile) -> FactorisedGroup:
         return FactorisedGroup(profile, self.records, self.task, self.scenario)
 
     def _tuned_curve(self, profile: GroupProfile) -> LossCurve:
+        """Return the pointwise least loss over the tuned families, OPT among them where it is quick or wanted."""
         if not profile.domain.enumerated:
             return self.noise_curve(profile)
-        optimise = self.affordable(profile)
-        grid = self.grid(profile)
-        key = (*self._profile_key(profile.domain.members), grid, optimise)
-        return self._stage(
-            "tuned curves",
-            key,
-            lambda: tuned_family_curve(profile, grid, optimise=optimise, progress=self._progress),
-        )
+        families, optimise = self._tuned_families(profile), self.tunable(profile)
+
+        def compute() -> LossCurve:
+            curves = [
+                self._family_curve(profile, noise, remap, equal_split=noise == BASELINE_NOISE)
+                for noise, remap in families
+            ]
+            return tuned_curve([*curves, self.optimal_curve(profile)] if optimise else curves)
+
+        key = (*self._profile_key(profile.domain.members), self.grid(profile), self._share, optimise)
+        return self._stage("tuned curves", key, compute)
+
+    def _tuned_families(self, profile: GroupProfile) -> tuple[tuple[str, str], ...]:
+        line = line_order(profile.domain.distance) is not None
+        return tuple((noise, remap) for noise, remap in TUNED_FAMILIES if line or noise != "line noise")
+
+    def tunable(self, profile: GroupProfile) -> bool:
+        """Return whether the tuned rule optimises a group: affordable, and quick or wanted by either score."""
+        if not self.affordable(profile):
+            return False
+        if min(profile.score("radial"), profile.score("mse")) <= self.tau_dpn:
+            return True
+        return self._solve_seconds(profile) <= QUICK_SECONDS
 
     @cached_property
-    def curves(self) -> tuple[LossCurve, ...]:
-        """The chosen family's loss-budget curve per group."""
+    def grid_curves(self) -> tuple[LossCurve, ...]:
+        """The chosen family's loss-budget curve per group, on the grid that all totals share."""
         if self.scenario.rule == "tuned":
             return self._each("Comparing mechanisms for", self.profiles, self._tuned_curve)
         pairs = list(zip(self.profiles, self.choices, strict=True))
@@ -322,18 +212,106 @@ class Stages:
             curves, surrogate.beta, surrogate.intercept, s.epsilon, s.p, uniform=s.allocation == "uniform"
         )
 
+    @property
+    def refines(self) -> bool:
+        """Whether budgets are added where the allocation looks; the equal split looks at one budget only."""
+        return self.scenario.refine and self.scenario.allocation != "uniform"
+
+    @cached_property
+    def refinement(self) -> Refinement:
+        """Curves with more budgets around the allocation, as far as they are worth building."""
+
+        def compute() -> Refinement:
+            s, surrogate = self.scenario, self.surrogate
+            return refine_curves(
+                self.grid_curves,
+                surrogate.beta,
+                RefinementProblem(surrogate.intercept, s.epsilon, s.p, self._dear_groups()),
+                allocate=self._allocate,
+                refine=self._with_budget,
+                progress=self._progress,
+            )
+
+        return self._stage("refinement", self._allocation_key, compute)
+
+    def _dear_groups(self) -> frozenset[int]:
+        """Return the groups whose optimised channel takes longer than anybody waits for one per cent."""
+        solved = [k for k, curve in enumerate(self.grid_curves) if curve.certified and not curve.stepwise]
+        return frozenset(k for k in solved if self._solve_seconds(self.profiles[k]) > REFINED_SECONDS)
+
+    def _solve_seconds(self, profile: GroupProfile) -> float:
+        key = self._profile_key(profile.domain.members)
+        return self._stage("solve cost", key, lambda: estimate_solve_seconds(profile))
+
+    @cached_property
+    def _allocation_key(self) -> tuple[Hashable, ...]:
+        """What an allocation reads: the curves, whichever thresholds led to them, and the total."""
+        families = tuple((c.mechanism, c.stepwise, float(c.upper[-1])) for c in self.grid_curves)
+        knobs = self.scenario.digest("epsilon", "p", "task", "contexts", "seed", "noise", "remap", "allocation")
+        return (*self._data_key, self.groups, families, knobs)
+
+    def _with_budget(self, k: int, curve: LossCurve, epsilon: float) -> LossCurve:
+        """Return group k's curve with one more budget; a step function stays one."""
+        profile = self.profiles[k]
+        if not curve.stepwise:
+            return refine(
+                curve, epsilon, lambda e, _hint: self._solve(profile, e, CURVE_TOLERANCE), certified_lower=True
+            )
+        s, tuned = self.scenario, curve.mechanism == "tuned"
+        families = self._tuned_families(profile) if tuned else ((s.noise, s.remap),)
+        key = (*self._profile_key(profile.domain.members), families, epsilon)
+
+        def build(e: float, _hint: Channel | None) -> Channel:
+            built = (build_channel(noise, profile.problem, e, remap=remap) for noise, remap in families)
+            return min(built, key=lambda channel: channel.expected_loss)
+
+        channel = self._stage("refined channels", key, lambda: build(epsilon, None))
+        return refine(curve, epsilon, lambda _e, _hint: channel)
+
+    def _solve(self, profile: GroupProfile, epsilon: float, tolerance: float) -> Channel:
+        """Return the optimised channel at one budget, solved once."""
+        key = (*self._profile_key(profile.domain.members), epsilon, tolerance)
+        return self._stage(
+            "channels", key, lambda: solve_optimal_channel_of(profile, epsilon, tolerance, progress=self._progress)
+        ).channel
+
+    @cached_property
+    def curves(self) -> tuple[LossCurve, ...]:
+        """The chosen family's loss-budget curve per group, refined if the scenario asks for it."""
+        return self.refinement.curves if self.refines else self.grid_curves
+
     @cached_property
     def budgets(self) -> GroupBudgets:
-        """Budget per group under the scenario's allocation, with the sandwich bound."""
-        return self._allocate(self.curves)
+        """Budget per group under the scenario's allocation, with the bound on any other."""
+        if self.refines:
+            return self.refinement.budgets
+        return self._stage("allocation", self._allocation_key, lambda: self._allocate(self.grid_curves))
+
+    @property
+    def draft(self) -> "Stages":
+        """The same stages before refinement: what can be shown at once while a budget is dragged."""
+        plain = self.scenario.replace(refine=False)
+        return (
+            self
+            if plain == self.scenario
+            else Stages(self.table, plain, remember=self._remember, progress=self._progress)
+        )
 
     @cached_property
     def uniform_loss(self) -> float:
         """Predicted loss of the same mechanisms under the equal split, from channels built at those budgets."""
-        if self.scenario.allocation == "uniform":
-            return self.design.predicted_loss
-        scenario = self.scenario.replace(allocation="uniform")
-        return Stages(self.table, scenario, remember=self._remember, progress=self._progress).design.predicted_loss
+        share = self._share
+        channels = [
+            self._channel(profile, self._equal_curve(profile, curve), share)
+            for profile, curve in zip(self.profiles, self.grid_curves, strict=True)
+        ]
+        return self._total([self._loss(p, c) for p, c in zip(self.profiles, channels, strict=True)])
+
+    def _equal_curve(self, profile: GroupProfile, curve: LossCurve) -> LossCurve:
+        """Return a curve whose noise was built at the equal split too."""
+        noise = curve.stepwise and curve.mechanism != "tuned" and profile.domain.enumerated
+        s = self.scenario
+        return self._family_curve(profile, s.noise, s.remap, equal_split=True) if noise else curve
 
     @cached_property
     def track(self) -> BudgetTrack:
@@ -350,10 +328,10 @@ class Stages:
             for i, total in enumerate(totals):
                 self._progress(i / TRACK_POINTS, f"Allocating epsilon {total:.3g}")
                 found.append(
-                    allocate_group_budgets(self.curves, surrogate.beta, surrogate.intercept, float(total), s.p)
+                    allocate_group_budgets(self.grid_curves, surrogate.beta, surrogate.intercept, float(total), s.p)
                 )
-            drawn = [monotone_cubic(c.epsilons, c.upper, c.derivative) for c in self.curves]
-            shares = [float(allocate_uniform(len(self.curves), float(t), s.p).epsilons[0]) for t in totals]
+            drawn = [monotone_cubic(c.epsilons, c.upper, c.derivative) for c in self.grid_curves]
+            shares = [float(allocate_uniform(len(drawn), float(t), s.p).epsilons[0]) for t in totals]
             equal = [self._total([float(curve(e)) for curve in drawn]) for e in shares]
             return BudgetTrack(
                 totals,
@@ -363,7 +341,7 @@ class Stages:
                 np.array(equal),
             )
 
-        families = tuple((c.mechanism, float(c.upper[-1])) for c in self.curves)
+        families = tuple((c.mechanism, float(c.upper[-1])) for c in self.grid_curves)
         key = (*self._data_key, self.groups, families, highest, s.digest("p", "task", "contexts", "seed"))
         return self._stage("track", (*key, s.noise, s.remap), compute)
 
@@ -377,24 +355,18 @@ class Stages:
         """Return the grid's channel for noise; solve OPT at the allocated budget and keep the better of the two."""
         epsilon = float(epsilon)
         fallback = curve.channel_at(epsilon)
-        tuned = curve.mechanism == "tuned" and self.affordable(profile)
+        tuned = curve.mechanism == "tuned" and self.tunable(profile)
         if not isinstance(fallback, Channel) or epsilon < EPSILON.low or not (tuned or curve.mechanism == "OPT"):
             return fallback
-        key = (*self._profile_key(profile.domain.members), curve.mechanism, epsilon)
-        solution: OptimalSolution = self._stage(
-            "channels",
-            key,
-            lambda: solve_optimal_channel_of(profile, epsilon, FINAL_TOLERANCE, progress=self._progress),
-        )
-        return min(solution.channel, fallback, key=lambda c: c.expected_loss)
+        return min(self._solve(profile, epsilon, FINAL_TOLERANCE), fallback, key=lambda c: c.expected_loss)
 
     @cached_property
     def group_losses(self) -> tuple[float, ...]:
         """Loss of every group's channel: exact for integers on states, sampled for a factorised group."""
-        return tuple(
-            self._huge(p).loss(c) if isinstance(c, FactorisedChannel) else c.expected_loss
-            for p, c in zip(self.profiles, self.channels, strict=True)
-        )
+        return tuple(self._loss(p, c) for p, c in zip(self.profiles, self.channels, strict=True))
+
+    def _loss(self, profile: GroupProfile, channel: Channel | FactorisedChannel) -> float:
+        return self._huge(profile).loss(channel) if isinstance(channel, FactorisedChannel) else channel.expected_loss
 
     @cached_property
     def design(self) -> Design:

@@ -1,20 +1,17 @@
-"""Exact samplers for releases: integers and fractions on a cryptographic source, never floating point."""
+"""Exact samplers for releases: whole numbers and fractions on a cryptographic source, nothing rounded on the way."""
 
+import itertools
 import os
 import secrets
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from core.errors import InputError
 
-WORD: Final = 64
-"""Bits compared at a time; a draw needs more with probability 2^-64."""
-PROBABILITY_BITS: Final = 62
-"""Vectorised coins have probability n / 2^62."""
 DIGIT_LIMIT: Final = 12
 """Binary digits of a geometric variable drawn one by one; the powers of its ratio grow with 2^digits."""
 
@@ -81,7 +78,7 @@ class ScriptedSource:
 
 @dataclass(frozen=True)
 class Coin:
-    """A coin with an exact rational probability, compared with the random bits word by word.
+    """A coin with an exact rational probability, compared with the random bits one by one.
 
     Parameters
     ----------
@@ -95,21 +92,17 @@ class Coin:
     def __post_init__(self) -> None:
         if not 0 <= self.numerator <= self.denominator or self.denominator < 1:
             raise ValueError(f"a probability lies in [0, 1], not {self.numerator}/{self.denominator}")
-        head, rest = divmod(self.numerator << WORD, self.denominator)
-        object.__setattr__(self, "_head", head)
-        object.__setattr__(self, "_rest", rest)
 
     def toss(self, source: Source) -> bool:
-        """Return True with probability numerator/denominator exactly."""
+        """Return True with probability numerator/denominator exactly; two bits are read on average."""
         if self.numerator == self.denominator:
             return True
-        head: int = self._head  # type: ignore[attr-defined]
-        rest: int = self._rest  # type: ignore[attr-defined]
-        while head or rest:
-            word = source.bits(WORD)
-            if word != head:
-                return word < head
-            head, rest = divmod(rest << WORD, self.denominator)
+        rest = self.numerator
+        while rest:
+            digit, rest = divmod(2 * rest, self.denominator)
+            bit = source.bits(1)
+            if bit != digit:
+                return bit < digit
         return False
 
 
@@ -154,15 +147,91 @@ def draw_weighted(weights: Sequence[int], source: Source) -> int:
     ValueError
         If a weight is negative or all are 0.
     """
+    return _draw_cumulative(_accumulate(weights), source)
+
+
+def _accumulate(weights: Iterable[Any]) -> list[int]:
+    """Return the partial sums of a row of weights, as Python's unbounded whole numbers."""
     whole = [int(weight) for weight in weights]
     if min(whole, default=0) < 0:
         raise ValueError("a weight is negative")
-    left = draw_below(sum(whole), source)
-    for index, weight in enumerate(whole):
-        left -= weight
-        if left < 0:
-            return index
-    raise AssertionError("unreachable: the draw lies below the sum")
+    return list(itertools.accumulate(whole)) or [0]
+
+
+def _draw_cumulative(sums: Sequence[int], source: Source) -> int:
+    """Return the index whose step of the partial sums holds a uniform draw below the last of them."""
+    return bisect_right(sums, draw_below(sums[-1], source))
+
+
+class RowSampler:
+    """Draws outputs of one channel, keeping the partial sums of the rows that were needed.
+
+    Parameters
+    ----------
+    channel : Channel or table of int (n, m)
+        A channel, or its rows.
+    """
+
+    def __init__(self, channel: Any) -> None:
+        self._table = getattr(channel, "weights", channel)
+        self._sums: dict[int, list[int]] = {}
+
+    def draw(self, row: int, source: Source) -> int:
+        """Return output y with probability weights[row, y] / sum of the row exactly.
+
+        Raises
+        ------
+        InputError
+            If the row does not exist, holds a negative number, or holds nothing but zeros.
+        """
+        if row not in self._sums:
+            self._sums[row] = self._add_up(row)
+        return _draw_cumulative(self._sums[row], source)
+
+    def _add_up(self, row: int) -> list[int]:
+        if not 0 <= row < len(self._table):
+            raise InputError("rows", f"A channel of {len(self._table):,} rows has no row {row}; rows count from 0.")
+        try:
+            sums = _accumulate(self._table[row])
+        except ValueError as error:
+            raise InputError("channel", f"Row {row} of the channel holds a negative weight.") from error
+        if sums[-1] == 0:
+            raise InputError("channel", f"Row {row} of the channel holds no positive weight, so it releases nothing.")
+        return sums
+
+
+def draw(channel: Any, rows: Iterable[int], source: Source | None = None) -> list[int]:
+    """Draw an output for every true state, exactly in proportion to the channel's whole numbers.
+
+    Row x releases y with probability weights[x, y] / sum of row x. One uniform number below that sum is drawn, by
+    rejection where the sum is no power of two, and looked up in the partial sums.
+
+    Parameters
+    ----------
+    channel : Channel or table of int (n, m)
+        A channel, or its rows.
+    rows : iterable of int (N,)
+        True states, from 0.
+    source : Source or None
+        Random bits; None takes the operating system's cryptographic generator.
+
+    Returns
+    -------
+    list of int (N,)
+        Drawn outputs.
+
+    Raises
+    ------
+    InputError
+        If a row does not exist, holds a negative number, or holds nothing but zeros.
+
+    Examples
+    --------
+    >>> draw([[1, 3], [0, 4]], [0, 0, 1], ScriptedSource("000101"))
+    [0, 1, 1]
+    """
+    sampler, bits = RowSampler(channel), SystemSource() if source is None else source
+    return [sampler.draw(int(row), bits) for row in rows]
 
 
 @lru_cache(maxsize=256)
@@ -207,6 +276,38 @@ def draw_two_sided_geometric(ratio: Fraction, source: Source) -> int:
     return draw_geometric(ratio, source) - draw_geometric(ratio, source)
 
 
+def two_sided_geometric(numerator: int, denominator: int, source: Source | None = None) -> int:
+    """Return n with probability (1 - r)/(1 + r) r^|n| exactly, r = numerator / denominator.
+
+    Added to a count it is exp(epsilon)-private for every epsilon >= ln(denominator / numerator) per unit.
+
+    Parameters
+    ----------
+    numerator, denominator : int
+        The ratio, 0 <= numerator < denominator.
+    source : Source or None
+        Random bits; None takes the operating system's cryptographic generator.
+
+    Raises
+    ------
+    InputError
+        If the ratio is no rational number in [0, 1).
+
+    Examples
+    --------
+    >>> two_sided_geometric(1, 2, ScriptedSource("0011"))  # at 1/2 a 0 goes on and a 1 stops: 2 minus 0
+    2
+    """
+    whole = all(isinstance(part, int) and not isinstance(part, bool) for part in (numerator, denominator))
+    if not whole or not 0 <= numerator < denominator:
+        raise InputError(
+            "ratio",
+            f"The ratio must be two whole numbers, 0 <= numerator < denominator, not {numerator!r:.40} and "
+            f"{denominator!r:.40}.",
+        )
+    return draw_two_sided_geometric(Fraction(numerator, denominator), SystemSource() if source is None else source)
+
+
 def draw_subset(size: int, domain: int, source: Source) -> tuple[int, ...]:
     """Return a uniform `size`-subset of range(domain), increasing (Floyd's method).
 
@@ -222,54 +323,3 @@ def draw_subset(size: int, domain: int, source: Source) -> tuple[int, ...]:
         pick = draw_below(last + 1, source)
         chosen.add(last if pick in chosen else pick)
     return tuple(sorted(chosen))
-
-
-def _draw_words(width: int, count: int, source: Source) -> NDArray[np.uint64]:
-    """Return `count` uniform integers below 2^width, width <= 64."""
-    kind = next(k for k in (np.uint8, np.uint16, np.uint32, np.uint64) if np.dtype(k).itemsize * 8 >= width)
-    words: NDArray[Any] = np.frombuffer(source.read(count * np.dtype(kind).itemsize), kind)
-    return words.astype(np.uint64) >> np.uint64(np.dtype(kind).itemsize * 8 - width)
-
-
-def draw_below_many(bound: int, count: int, source: Source) -> NDArray[np.int64]:
-    """Return `count` independent uniform integers in [0, bound), bound <= 2^63.
-
-    Raises
-    ------
-    ValueError
-        If the bound is out of range.
-    """
-    if not 1 <= bound <= 1 << 63:
-        raise ValueError(f"the bound must be from 1 to 2^63, not {bound}")
-    width = (bound - 1).bit_length()
-    drawn = np.zeros(count, np.int64)
-    open_places = np.arange(count if width else 0)
-    while open_places.size:
-        words = _draw_words(width, open_places.size, source)
-        good = words < np.uint64(bound)
-        drawn[open_places[good]] = words[good].astype(np.int64)
-        open_places = open_places[~good]
-    return drawn
-
-
-def draw_bernoulli_many(numerator: int, count: int, source: Source) -> NDArray[np.bool_]:
-    """Return `count` independent coins of probability numerator / 2^62 exactly.
-
-    Raises
-    ------
-    ValueError
-        If the numerator is not in [0, 2^62].
-    """
-    if not 0 <= numerator <= 1 << PROBABILITY_BITS:
-        raise ValueError(f"the numerator must be from 0 to 2^{PROBABILITY_BITS}, not {numerator}")
-    return _draw_words(PROBABILITY_BITS, count, source) < np.uint64(numerator)
-
-
-def draw_permutations(count: int, size: int, source: Source) -> NDArray[np.int64]:
-    """Return `count` independent uniform permutations of range(size) as rows (Fisher and Yates)."""
-    rows = np.tile(np.arange(size, dtype=np.int64), (count, 1))
-    every = np.arange(count)
-    for last in range(size - 1, 0, -1):
-        pick = draw_below_many(last + 1, count, source)
-        rows[every, pick], rows[:, last] = rows[:, last].copy(), rows[every, pick]
-    return rows

@@ -15,7 +15,7 @@ from core.errors import InputError
 FORMAT: Final = 1
 """Version of the JSON form."""
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "task": ("frequency", "crowdsourcing", "entropy", "mean"),
+    "task": ("frequency", "crowdsourcing", "entropy", "mean", "prediction"),
     "domain": ("observed", "product", "declared"),
     "score": ("radial", "mse"),
     "rule": ("score", "regret", "OPT", "DPN", "tuned"),
@@ -132,7 +132,7 @@ class Scenario:
     task : str
         The task whose loss is minimised.
     target : int or None
-        Column whose mean orders the votes of the crowdsourcing task.
+        Column whose mean orders the votes of the crowdsourcing task, or that the prediction task predicts.
     attributes : tuple of AttributeSpec
         What a person decided per column; columns not named are inferred.
     domain : {'observed', 'product', 'declared'}
@@ -158,6 +158,8 @@ class Scenario:
         Bayesian remapping of DPN groups.
     allocation : {'optimal', 'uniform'}
         Allocation of the budget by Theorem 1 or by an equal split.
+    refine : bool
+        Build further budgets around the allocation until the loss is within 1 % of the best one's bound.
     contexts : int
         Contexts sampled per cell where a group loss is not computed exhaustively.
     seed : int
@@ -180,6 +182,7 @@ class Scenario:
     noise: str = "EM"
     remap: str = "none"
     allocation: str = "optimal"
+    refine: bool = True
     contexts: int = int(limits.CONTEXTS.default)
     seed: int = 0
 
@@ -195,8 +198,9 @@ class Scenario:
             limits.TAU_DPN.check(self.tau_dpn)
         for name in ("task", "domain", "score", "rule", "noise", "remap", "allocation"):
             _check_word(name, getattr(self, name))
-        if not isinstance(self.corrected_nmi, bool):
-            raise InputError("corrected_nmi", f"corrected_nmi must be true or false, not {self.corrected_nmi!r:.60}.")
+        for name in ("corrected_nmi", "refine"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(name, f"{name} must be true or false, not {getattr(self, name)!r:.60}.")
         if self.target is not None and (
             not isinstance(self.target, int) or isinstance(self.target, bool) or self.target < 0
         ):

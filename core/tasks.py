@@ -11,6 +11,7 @@ from core.additive_tasks import FrequencyTask, MeanTask
 from core.contextual_tasks import CrowdsourcingTask, EntropyTask
 from core.domain import Records
 from core.errors import InputError
+from core.prediction_task import PredictionTask
 from core.task_protocol import Codes, Task
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "FrequencyTask",
     "Informativeness",
     "MeanTask",
+    "PredictionTask",
     "Task",
     "check_informative",
     "compute_informativeness",
@@ -32,6 +34,7 @@ TASKS: Final[Mapping[str, Callable[[Records], Task]]] = {
     "crowdsourcing": CrowdsourcingTask.fit,
     "entropy": EntropyTask.fit,
     "mean": MeanTask.fit,
+    "prediction": PredictionTask.fit,
 }
 """How each task is fitted, in the order in which a picker shows them."""
 TASK_TITLES: Final[Mapping[str, str]] = {
@@ -39,6 +42,7 @@ TASK_TITLES: Final[Mapping[str, str]] = {
     "crowdsourcing": CrowdsourcingTask.title,
     "entropy": EntropyTask.title,
     "mean": MeanTask.title,
+    "prediction": PredictionTask.title,
 }
 LEAST_INFORMATIVE: Final = 0.1
 """A task is refused where the best constant release loses less than this share of a uniformly random one."""
@@ -54,7 +58,7 @@ def fit_task(name: str, records: Records) -> Task:
 
     Parameters
     ----------
-    name : {'frequency', 'crowdsourcing', 'entropy', 'mean'}
+    name : {'frequency', 'crowdsourcing', 'entropy', 'mean', 'prediction'}
         The task.
     records : Records
         The fitting data.

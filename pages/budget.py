@@ -12,14 +12,15 @@ from core.allocation import evaluate, smallest_epsilon_for
 from core.errors import InputError
 from core.limits import EPSILON
 from core.metric import uniform_split
-from core.pipeline import Stages
+from core.pipeline import Progress, Stages
 from core.plots.budget import HEIGHT, LOWEST, BudgetView, plot_budget, table_budget
 from core.plots.budget_words import explain_budget, list_details
 from core.plots.feasible import explain_feasible, plot_feasible
 from core.plots.grouping import group_label
 from core.plots.palette import DPN, OPT, TUNED, UNIFORM
 from core.plots.template import sig
-from pages._ui import cache, figure, inputs, late, outputs, soon, state
+from core.refinement import Refinement
+from pages._ui import cache, compare, figure, inputs, late, outputs, soon, state
 
 TARGET_WIDTH: Final = 240
 FEASIBLE_WIDTH: Final = 620
@@ -40,6 +41,13 @@ def _equal_split(stages: Stages) -> float:
     return evaluate(stages.curves, surrogate.beta, [share] * len(stages.groups), intercept=surrogate.intercept)
 
 
+def _finish(progress: Progress) -> tuple[Refinement | None, float]:
+    """Return what takes longer than a drag may wait: refined curves with their design, and the uniform split."""
+    stages = cache.stages(progress)
+    refinement = stages.refinement if stages.refines else None
+    return (refinement, stages.uniform_loss) if stages.design else (None, 0.0)
+
+
 def _view(stages: Stages, uniform_loss: float | None) -> BudgetView:
     return BudgetView(
         names=tuple(group_label(names) for names in stages.group_names),
@@ -53,6 +61,7 @@ def _view(stages: Stages, uniform_loss: float | None) -> BudgetView:
         design=stages.design,
         uniform_loss=uniform_loss if uniform_loss is not None else _equal_split(stages),
         unit=stages.task.unit,
+        refinement=stages.refinement if stages.refines else None,
     )
 
 
@@ -60,6 +69,7 @@ def _controls(view: BudgetView) -> bool:
     high = float(view.track.totals[-1])
     inputs.number("epsilon", step=0.25, key="number_epsilon", bounds=(LOWEST, high))
     inputs.segments("allocation")
+    inputs.toggle("refine")
     own = inputs.toggle(
         inputs.option("budget_own_scales", False),
         label="Own scales",
@@ -140,13 +150,14 @@ outputs.head(
 if stages is None:
     outputs.empty("No table is loaded yet.", "Use the sample Heart", lambda: state.choose_source("heart"))
     st.stop()
+compare.beside()
 main, controls = outputs.bench()
 token = f"budget {state.table().digest} {state.scenario().digest()}"
 with main, outputs.working("Designing the mechanism", token=token, height=HEIGHT) as progress:
     designing = cache.stages(progress)
-    _ = designing.design, designing.track
-uniform = soon.attempt("uniform", token, lambda progress: cache.stages(progress).uniform_loss)
-view = _view(stages, uniform)
+    _ = designing.draft.design, designing.track
+finished = soon.attempt("budget", token, _finish)
+view = _view(stages, finished[1]) if finished else _view(stages.draft, None)
 with controls:
     own_scales = _controls(view)
 with main:
@@ -156,7 +167,7 @@ with main:
         on_drag=lambda values: state.update(epsilon=values["epsilon"]),
     )
 outputs.means(explain_budget(view))
-first = {"Target loss": lambda: _reverse(stages, view)}
+first = compare.tabs("budget") | {"Target loss": lambda: _reverse(stages, view)}
 if len(view.names) > 1:
     first["Feasible budgets"] = lambda: _feasible(view)
 outputs.tabs(
@@ -166,5 +177,6 @@ outputs.tabs(
     details=lambda: _details(view),
     name="budget",
 )
-late.finish("uniform", token, "Building the uniform split", lambda progress: cache.stages(progress).uniform_loss)
+late.finish("budget", token, "Refining the allocation", _finish)
 late.finish_strip()
+compare.finish()

@@ -87,7 +87,7 @@ def _controls(records: Records | None, chosen: int) -> None:
         schema.edit_column(*_column(records, chosen))
         return
     inputs.choice("domain")
-    if scenario.task == "crowdsourcing":
+    if scenario.task in ("crowdsourcing", "prediction"):
         inputs.choice("target", options=dict(enumerate(map(str, state.table().frame.columns))))
     source.uploader()
     outputs.key(("band", "@neutral", "values as read"), ("line", "@neutral", "levels: all a mechanism sees"))

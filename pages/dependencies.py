@@ -4,7 +4,7 @@ from pages._ui.shell import guard
 
 guard()
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 import streamlit as st
@@ -13,9 +13,10 @@ from core.pipeline import Stages
 from core.plots.dependencies import HEIGHT, explain_pair, plot_groups, strongest_partner, tau_digits
 from core.plots.graph import NAME_LENGTH, Dependence, build_graph, settle, short_names
 from core.plots.grouping import count_large, explain_groups, group_label, smallest_affordable, table_groups
+from core.plots.joint import plot_joint_small
 from core.plots.pairs import plot_joint, plot_matrix, table_pairs
 from core.plots.palette import group_colour
-from pages._ui import cache, figure, inputs, late, outputs, state
+from pages._ui import cache, compare, figure, inputs, late, outputs, state
 
 KEY_ROWS: Final = 8
 METHOD: Final = r"""
@@ -49,15 +50,20 @@ def _view(stages: Stages) -> Dependence:
     return Dependence(names, stages.records.sizes, stages.nmi, stages.staircase, graph, floor, corrected)
 
 
-def _picked() -> tuple[int, ...]:
-    """Return the attributes clicked last, for as long as the same columns are looked at."""
-    chosen: tuple[int, ...] = late.recall("pair", _token()) or ()
-    return chosen
+def _picked(stages: Stages) -> tuple[int, ...]:
+    """Return the attributes clicked last, by position; they are remembered by column, as an address names them."""
+    positions = {attribute.column: i for i, attribute in enumerate(stages.records.attributes)}
+    pair = tuple(positions.get(column, -1) for column in state.option("pair") or ())
+    return pair if len(pair) == 2 and min(pair) >= 0 else ()
 
 
-def _pick(view: Dependence, chosen: list[int]) -> None:
+def _keep(stages: Stages, pair: Sequence[int]) -> None:
+    state.set_option("pair", tuple(stages.records.attributes[i].column for i in pair))
+
+
+def _pick(view: Dependence, stages: Stages, chosen: list[int]) -> None:
     partner = strongest_partner(view.nmi, chosen[0])
-    late.keep("pair", _token(), tuple(chosen) if len(chosen) == 2 or partner is None else (chosen[0], partner))
+    _keep(stages, chosen if len(chosen) == 2 or partner is None else (chosen[0], partner))
 
 
 def _controls(view: Dependence, stages: Stages) -> None:
@@ -76,19 +82,20 @@ def _controls(view: Dependence, stages: Stages) -> None:
             ("dot", "@neutral", f"{len(view.graph.edges):,} strongest links drawn; {hidden} names under the pointer")
         )
     outputs.key(*rows)
-    if pair := _picked():
+    if pair := _picked(stages):
         outputs.key(("ring", "@neutral", explain_pair(view, pair)))
+        figure.figure(plot_joint_small(stages.records, (pair[0], pair[1])), key="joint_small")
 
 
 def _joint(view: Dependence, stages: Stages) -> None:
     if len(view.names) < 2:
         st.html('<p class="means">There is only one attribute.</p>')
         return
-    pair = _picked() or next(iter(view.staircase.edges), (0, 1))
+    pair = _picked(stages) or next(iter(view.staircase.edges), (0, 1))
     with st.container(horizontal=True, gap="medium"):
         for slot, label in enumerate(("Attribute", "Other attribute")):
             inputs.choice(
-                inputs.Cell(f"pair_{slot}", pair[slot], lambda i, slot=slot: _swap(pair, slot, i)),
+                inputs.Cell(f"pair_{slot}", pair[slot], lambda i, slot=slot: _swap(stages, pair, slot, i)),
                 options=dict(enumerate(view.names)),
                 key=f"pair_{slot}_{state.table().digest[:8]}_{len(view.names)}",
                 label=label,
@@ -98,10 +105,10 @@ def _joint(view: Dependence, stages: Stages) -> None:
         figure.figure(plot_joint(stages.records, (pair[0], pair[1])), key="joint")
 
 
-def _swap(pair: tuple[int, ...], slot: int, attribute: int) -> None:
-    now = list(_picked() or pair)
+def _swap(stages: Stages, pair: tuple[int, ...], slot: int, attribute: int) -> None:
+    now = list(_picked(stages) or pair)
     now[slot] = attribute
-    late.keep("pair", _token(), tuple(now))
+    _keep(stages, now)
 
 
 stages = cache.stages() if state.has_table() else None
@@ -114,15 +121,16 @@ outputs.head(
 if stages is None:
     outputs.empty("No table is loaded yet.", "Use the sample Heart", lambda: state.choose_source("heart"))
     st.stop()
+compare.beside()
 scenario = state.scenario()
 main, controls = outputs.bench()
 with main:
     view = _view(stages)
     figure.figure(
-        plot_groups(view, scenario.tau_group, picked=_picked()),
+        plot_groups(view, scenario.tau_group, picked=_picked(stages)),
         key="dependence",
         on_drag=lambda values: state.update(tau_group=settle(stages.staircase, values["tau_group"])),
-        on_pick=lambda chosen: _pick(view, chosen),
+        on_pick=lambda chosen: _pick(view, stages, chosen),
     )
 with controls:
     _controls(view, stages)
@@ -135,7 +143,8 @@ if count_large(domains, scenario.tau_dim):
     remedy = scenario.tau_dim, step
 outputs.means(explain_groups(domains, stages.group_names, tau=scenario.tau_group, floor=view.floor, remedy=remedy))
 outputs.tabs(
-    first={
+    first=compare.tabs("groups")
+    | {
         "Groups": lambda: outputs.table(
             table_groups(domains, stages.group_names, tau_dim=scenario.tau_dim), name="groups"
         ),
@@ -148,3 +157,4 @@ outputs.tabs(
 )
 late.finish("floor", _token(), "Estimating the noise floor", lambda progress: cache.stages(progress).noise_floor)
 late.finish_strip()
+compare.finish()

@@ -26,13 +26,13 @@ from core.plots.losses import (
 from core.plots.palette import DPN, OPT
 from core.plots.stability import table_held_out
 from core.plots.template import percent, sig
-from pages._ui import cache, figure, held_out, inputs, late, outputs, state
+from pages._ui import cache, compare, figure, held_out, inputs, late, outputs, state
 
 METHOD: Final = r"""
 **Group loss** $c_k[x_k, y_k]$: mean over the records with $X_k = x_k$ of $\gamma(U(x), U(y))$ where only group $k$ is
 changed (section 3.4). **Radial-fit score**: $1 - \mathrm{RMSE} / \mathrm{Std}$ of the best non-decreasing function of
 distance (solid); **MSE-likeness**: the same for $a\,d^2 + b$, $a \ge 0$ (dashed). 1 means that distance explains the
-loss entirely. **Held-out scores**: mean and standard deviation over 20 distance-stratified 70/30 splits.
+loss entirely. **Held-out scores**: median and half the quartile range over 20 distance-stratified 70/30 splits.
 **Surrogate**: $c \approx \beta_0 + \sum_k \beta_k c_k$, fitted by non-negative least squares on pairs that change one
 to all groups, with each group's isolated loss in the record's own context, and judged on held-out pairs.
 """
@@ -131,6 +131,7 @@ outputs.head(
 if stages is None:
     outputs.empty("No table is loaded yet.", "Use the sample Heart", lambda: state.choose_source("heart"))
     st.stop()
+compare.beside()
 main, controls = outputs.bench()
 token = held_out.token(stages)
 with main, outputs.working("Measuring losses", token=f"loss {token}", height=HEIGHT) as progress:
@@ -141,7 +142,8 @@ with main:
     figure.figure(drawn["own" if own_scales else "shared"], key="losses")
 outputs.means(drawn["means"])
 outputs.tabs(
-    first={
+    first=compare.tabs("losses")
+    | {
         "Sensitivity": lambda: figure.figure(drawn["sensitivity"], key="sensitivity"),
         "Held-out scores": lambda: _held_out(stages, drawn["view"]),
         "Surrogate": lambda: _surrogate(stages, drawn),
@@ -153,3 +155,4 @@ outputs.tabs(
 )
 held_out.finish(stages)
 late.finish_strip()
+compare.finish()

@@ -18,7 +18,20 @@ from core.plots.mechanisms import (
 )
 from core.plots.palette import DPN, OPT
 from core.plots.stability import explain_stability, plot_stability, table_stability
-from pages._ui import cache, channels, choices, figure, held_out, inputs, late, outputs, soon, state
+from pages._ui import (
+    cache,
+    channels,
+    choices,
+    compare,
+    figure,
+    held_out,
+    inputs,
+    late,
+    outputs,
+    soon,
+    state,
+    validation,
+)
 
 METHOD: Final = r"""
 A group is **optimised** (OPT) iff its domain has at most $\tau_\text{dim}$ states and its score is at most
@@ -26,7 +39,9 @@ $\tau_\text{dpn}$ (section 3.5); else it gets predefined noise (DPN). **Score**:
 The scores ignore the prior, so **regret** is shown beside them: $(L_\text{DPN} - L_\text{OPT}) / L_\text{DPN}$ at the
 group's current budget (for single attributes: at an equal share of epsilon). Every channel is a table of integers that
 sum to $2^{58}$ per row; its certificate is the smallest $\epsilon$ that these integers satisfy, rounded up.
-**Stability**: scores on the held-out pairs of 20 distance-stratified 70/30 splits (Table 5).
+**Validation**: 500 random groups of 15 points in the unit square (Euclidean, diameter 1), flat prior, $\epsilon = 5$,
+loss $(1-w)\,d^g + w R$ with $g \sim U[\frac12, 3]$, $w \sim U[0, 1]$, $R$ uniform noise; the paper (Fig. 5) does not
+give its own. **Stability**: scores on the held-out pairs of 20 distance-stratified 70/30 splits (Table 5).
 """
 
 
@@ -80,6 +95,7 @@ outputs.head(
 if stages is None:
     outputs.empty("No table is loaded yet.", "Use the sample Heart", lambda: state.choose_source("heart"))
     st.stop()
+compare.beside()
 main, controls = outputs.bench()
 token = f"mechanisms {state.table().digest} {state.scenario().digest()} {choices.single()} {channels.asked()}"
 with main, outputs.working("Comparing mechanisms", token=token, height=HEIGHT) as progress:
@@ -96,10 +112,11 @@ with main:
         on_pick=None if choices.single() else lambda k: channels.pick(stages, int(k)),
     )
 outputs.means(explain_mechanisms(view))
-first = {}
+first = compare.tabs("choices")
 if view.picked is not None:
     first["Channels"] = lambda: channels.show(stages, view.names, view.picked, ready=not view.pending)
     first["Stability"] = lambda: _stability(stages, view)
+first["Validation"] = validation.show
 outputs.tabs(first=first, numbers=table_mechanisms(view), method=METHOD, name="mechanisms")
 late.finish(
     "regrets", token, "Solving what OPT would save", lambda progress: choices.solve_regrets(cache.stages(progress))
@@ -107,3 +124,4 @@ late.finish(
 if not choices.single():
     held_out.finish(stages)
 late.finish_strip()
+compare.finish()

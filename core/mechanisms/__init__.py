@@ -86,7 +86,7 @@ def build_channel(name: str, problem: Problem, epsilon: float, *, remap: str = "
         return _constant(problem, epsilon, name)
     name, matrix = _noise(name, problem.distance, epsilon)
     channel = exact_channel(matrix, problem.distance, epsilon, problem.loss_weights, mechanism=name, inside=True)
-    return channel if remap == "none" else _remapped(channel, problem, remap)
+    return channel if remap == "none" else remap_channel(channel, problem, remap)
 
 
 def _noise(name: str, distance: NDArray[np.float64], epsilon: float) -> tuple[str, NDArray[np.float64]]:
@@ -97,8 +97,20 @@ def _noise(name: str, distance: NDArray[np.float64], epsilon: float) -> tuple[st
     return "calibrated EM", calibrated_exponential(distance, epsilon)
 
 
-def _remapped(channel: Channel, problem: Problem, remap: str) -> Channel:
-    """Merge outputs on the integers, so that the remapped loss is never above the plain one by rounding."""
+def remap_channel(channel: Channel, problem: Problem, remap: str) -> Channel:
+    """Return a channel with every output replaced by its Bayesian best guess.
+
+    Outputs are merged on the integers, so the remapped loss is never above the plain one by rounding.
+
+    Parameters
+    ----------
+    channel : Channel
+        Its outputs are the states of the problem.
+    problem : Problem
+        Prior, metric and loss.
+    remap : {'distance', 'task'}
+        What the guess minimises.
+    """
     metric_loss = problem.distance if problem.metric_loss is None else problem.metric_loss
     loss = problem.loss if remap == "task" else metric_loss
     guesses = best_guesses(channel.matrix, problem.prior, loss)

@@ -16,6 +16,7 @@ from core.plots.interaction import Handle, Ride
 from core.plots.palette import DPN, LOOKS, OPT, TUNED, UNIFORM
 from core.plots.template import Mark, Picture, axis, bare, escape, heading, note, panel, shorten, sig, small
 from core.plots.template import layout as sheet
+from core.refinement import Refinement
 from core.results import BudgetTrack, Design
 
 HEIGHT: Final = 540
@@ -33,6 +34,8 @@ _LABEL: Final = 15
 _ROWS: Final = 6
 """Rows for which the bars have room at least, so that two bars are not two blocks."""
 _NEUTRAL: Final = "@neutral"
+_SAME_TOTAL: Final = 1e-9
+"""Difference up to which two totals are one."""
 
 Floats = NDArray[np.float64]
 Part = tuple[list[Mark], dict[str, Mark], list[Mark]]
@@ -67,6 +70,8 @@ class BudgetView:
         Predicted loss of the same mechanisms under the equal split, from their channels.
     unit : str
         Unit of the loss.
+    refinement : Refinement or None
+        How the curves were refined; None for a draft on the common grid of budgets.
     """
 
     names: tuple[str, ...]
@@ -80,6 +85,7 @@ class BudgetView:
     design: Design
     uniform_loss: float
     unit: str
+    refinement: Refinement | None = None
 
     @property
     def order(self) -> list[int]:
@@ -174,13 +180,23 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
 
 def _rides(view: BudgetView, shown: Sequence[int]) -> tuple[Ride, ...]:
     """Let every chosen point follow the handle: on the total, at the end of each share, on each curve."""
-    at = tuple(float(t) for t in view.track.totals)
-    rides = [Ride("epsilon", "total", at, tuple(view.total.tolist()))]
+    design = view.design
+    at = _with_present(view, view.track.totals, design.scenario.epsilon)
+    rides = [Ride("epsilon", "total", at, _with_present(view, view.total, design.predicted_loss))]
     for row, k in enumerate(shown):
-        shares = tuple(view.shares[:, k].tolist())
+        shares = _with_present(view, view.shares[:, k], design.allocation[k])
+        losses = _with_present(view, view.drawn_losses[:, k], view.beta[k] * design.losses[k])
         rides.append(Ride("epsilon", f"share{k}", at, (float(row),) * len(at), shares))
-        rides.append(Ride("epsilon", f"point{k}", at, tuple(view.drawn_losses[:, k].tolist()), shares))
+        rides.append(Ride("epsilon", f"point{k}", at, losses, shares))
     return tuple(rides)
+
+
+def _with_present(view: BudgetView, values: Floats, now: float) -> tuple[float, ...]:
+    """Return what rides through the track's totals, and through the design where it stands at its own total."""
+    totals, epsilon = view.track.totals, view.design.scenario.epsilon
+    other = np.abs(totals - epsilon) > _SAME_TOTAL
+    place = int(np.searchsorted(totals[other], epsilon))
+    return tuple(np.insert(values[other], place, now).tolist())
 
 
 def _total(view: BudgetView) -> Part:

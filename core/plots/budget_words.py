@@ -69,8 +69,10 @@ def list_details(view: BudgetView) -> list[str]:
     budgets, design = view.budgets, view.design
     kind = "certified" if design.bound_certified else "an estimate, because some losses are sampled"
     lines = [
-        f"Lower bound of the sandwich (Proposition 2): **{sig(design.lower_bound)}** ({kind}). The loss is "
-        f"{percent(design.gap)} above it; {percent(budgets.relative_error)} before solving at the allocated budgets.",
+        f"No allocation to these curves loses less than **{sig(design.lower_bound)}** ({kind}); the loss is "
+        f"{percent(design.gap)} above it. The convex envelopes alone (Proposition 2) leave "
+        f"{percent(budgets.sandwich_error)}.",
+        _refined(view),
         f"Record-level certificate: the dual norm of the groups' certified epsilons is "
         f"**{design.certified_epsilon:.12g}**, at most {design.scenario.epsilon:g}.",
         f"One more unit of total epsilon saves about **{sig(budgets.allocation.multiplier)}** {view.unit} "
@@ -88,6 +90,18 @@ def list_details(view: BudgetView) -> list[str]:
     if any(math.isnan(constant) for constant in view.constants):
         lines.append("A group is perturbed attribute by attribute; its loss is sampled and its constant not known.")
     return lines
+
+
+def _refined(view: BudgetView) -> str:
+    found = view.refinement
+    if found is None:
+        return "Budgets are those of the common grid; further ones around the allocation are not built."
+    if not found.added:
+        return f"The common grid is fine enough: {percent(found.after)} above the bound over all budgets."
+    return (
+        f"**{found.added}** further channels were built around the allocation: from {percent(found.before)} to "
+        f"**{percent(found.after)}** above the bound over all budgets, those in between included."
+    )
 
 
 def _why_unspent(view: BudgetView) -> str:

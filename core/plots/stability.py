@@ -125,10 +125,12 @@ def table_stability(names: Sequence[str], found: Scores, tau_dpn: float) -> pd.D
         {
             "group": list(names),
             "score": [nan if f is None else f.original for f in found],
-            "held-out score": [nan if f is None else f.mean for f in found],
+            "held-out score (median)": [nan if f is None else f.median for f in found],
+            "held-out score (mean)": [nan if f is None else f.mean for f in found],
             "standard deviation": [nan if f is None else float(f.scores.std()) for f in found],
             "lowest": [nan if f is None else float(f.scores.min()) for f in found],
             "highest": [nan if f is None else float(f.scores.max()) for f in found],
+            "median absolute error": [nan if f is None else f.median_absolute_error for f in found],
             "mean absolute error": [nan if f is None else f.mean_absolute_error for f in found],
             "agreement": [nan if f is None else f.agreement(tau_dpn) for f in found],
         }
@@ -136,13 +138,13 @@ def table_stability(names: Sequence[str], found: Scores, tau_dpn: float) -> pd.D
 
 
 def table_held_out(names: Sequence[str], radial: Scores, mse: Scores, order: Sequence[int]) -> pd.DataFrame:
-    """Return both scores with their held-out mean and spread, one row per group in the given order."""
+    """Return both scores, the median of held-out ones and half their quartile range, in the given order."""
     columns: dict[str, list[object]] = {"group": [names[k] for k in order]}
     for title, found in (("radial-fit score", radial), ("MSE-likeness score", mse)):
         chosen = [found[k] for k in order]
         columns[title] = [math.nan if f is None else f.original for f in chosen]
-        columns[f"{title}, held out"] = [math.nan if f is None else f.mean for f in chosen]
-        columns[f"± ({title.split()[0]})"] = [math.nan if f is None else float(f.scores.std()) for f in chosen]
+        columns[f"{title}, held out"] = [math.nan if f is None else f.median for f in chosen]
+        columns[f"± ({title.split()[0]})"] = [math.nan if f is None else f.spread for f in chosen]
     return pd.DataFrame(columns)
 
 
@@ -154,7 +156,7 @@ def explain_stability(found: Scores, tau_dpn: float) -> str:
     left = summary.groups - summary.evaluated
     few = f"; {left} of {summary.groups} groups have too few pairs" if left else ""
     return (
-        f"On held-out pairs the choice stays the same in **{percent(summary.agreement)}** of the splits. The mean "
-        f"score is {sig(summary.original)} on all pairs and {sig(summary.held_out)} held out, the mean absolute error "
-        f"{sig(summary.mean_absolute_error)} ({percent(summary.gap / 100)} of the score){few}."
+        f"On held-out pairs the choice stays the same in **{percent(summary.agreement)}** of the splits. A "
+        f"group's score is {sig(summary.original)} on all pairs and typically {sig(summary.held_out)} held out; the "
+        f"typical error is {sig(summary.absolute_error)} ({percent(summary.gap / 100)} of the score){few}."
     )

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
-from core.sampling import (
+from core.sampling import Source
+from core.tiers.exact import growth_below, log_above
+from core.tiers.template_rules import Tier
+from core.vector_sampling import (
     PROBABILITY_BITS,
-    Source,
     draw_below_many,
     draw_bernoulli_many,
     draw_permutations,
 )
-from core.tiers.exact import growth_below, log_above
-from core.tiers.template_rules import Tier
 
 WHOLE: Final = 1 << PROBABILITY_BITS
 """Denominator of every probability of a walk."""

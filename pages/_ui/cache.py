@@ -22,8 +22,8 @@ _lock = threading.Lock()
 _shared: LRUCache[Hashable, Any] = LRUCache(_KEPT)
 
 
-def _store() -> LRUCache[Hashable, Any]:
-    if state.source() != UPLOAD:
+def _store(source: str) -> LRUCache[Hashable, Any]:
+    if source != UPLOAD:
         return _shared
     own: LRUCache[Hashable, Any] | None = state.option("stage_results")
     if own is None:
@@ -58,4 +58,6 @@ def stages(progress: Progress | None = None, *, scenario: Scenario | None = None
         Another data set than the session's, for example a pin's.
     """
     table = state.table(source)
-    return Stages(table, scenario or state.scenario(), remember=_remember(_store()), progress=progress)
+    return Stages(
+        table, scenario or state.scenario(), remember=_remember(_store(source or state.source())), progress=progress
+    )

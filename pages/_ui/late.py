@@ -66,6 +66,12 @@ def finish(name: str, token: Hashable, sentence: str, compute: Callable[[Progres
     st.rerun()
 
 
+def designed() -> bool:
+    """Return whether the design of the present scenario is known, so that asking for it takes a moment only."""
+    known = recall(_STRIP, _token()) if state.has_table() else None
+    return known is not None and not known[1]
+
+
 def _token() -> Hashable:
     return state.source(), state.table().digest, state.scenario().digest()
 

@@ -21,9 +21,85 @@ _LONGEST: Final = 6000
 """Characters of column settings beyond which servers may refuse an address; the columns are then left out."""
 
 
+_FLAG: Final = {"yes": True}
+_SIDES: Final = {
+    name.replace(" ", "-"): name
+    for name in (
+        "EM", "calibrated EM", "line noise", "EM, remapped (distance)", "EM, remapped (task)",
+        "calibrated EM, remapped (distance)", "calibrated EM, remapped (task)", "OPT", "constant",
+    )
+}  # fmt: skip
+VIEW: Final[Mapping[str, Mapping[str, Any] | type]] = {
+    "mechanisms_single": _FLAG,
+    "mechanism_group": tuple,
+    "channel_left": _SIDES,
+    "channel_right": _SIDES,
+    "loss_own_scales": _FLAG,
+    "budget_own_scales": _FLAG,
+    "data_column": int,
+    "pair": tuple,
+    "feasible_first": int,
+    "feasible_second": int,
+    "validation_noise": int,
+}
+"""Options of pages that an address carries: words, a position, or several; nothing of a table's content."""
+OF_TABLE: Final = ("mechanism_group", "data_column", "pair", "feasible_first", "feasible_second")
+"""Those that point into a table, so that another table starts without them."""
+_MOST: Final = 300
+"""Positions that an option may hold."""
+
+
 def names() -> frozenset[str]:
     """Return every name that an address of the app may carry."""
-    return frozenset({SOURCE, COLUMNS, *_KNOBS})
+    return frozenset({SOURCE, COLUMNS, *_KNOBS, *VIEW})
+
+
+def write_view(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the address's parameters for what pages remember: which group is shown, which scales, which pair.
+
+    Parameters
+    ----------
+    options : mapping of str to object
+        Options by name; those that no address carries, and those at rest, are left out.
+    """
+    query = {}
+    for name, kind in VIEW.items():
+        value = options.get(name)
+        if value is None or value is False:
+            continue
+        if isinstance(kind, Mapping):
+            word = next((word for word, meaning in kind.items() if meaning == value), "")
+        elif kind is tuple:
+            word = "-".join(str(int(i)) for i in value)
+        else:
+            word = str(int(value)) if int(value) >= 0 else ""
+        if word:
+            query[name] = word
+    return query
+
+
+def read_view(query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options in an address; those that are not usable are left at rest without a word."""
+    options: dict[str, Any] = {}
+    for name, kind in VIEW.items():
+        word = query.get(name, "")
+        if isinstance(kind, Mapping):
+            if word in kind:
+                options[name] = kind[word]
+            continue
+        parts = word.split("-")
+        if (
+            not word
+            or len(parts) > _MOST
+            or not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts)
+        ):
+            continue
+        positions = tuple(int(part) for part in parts)
+        if kind is tuple:
+            options[name] = positions
+        elif len(positions) == 1:
+            options[name] = positions[0]
+    return options
 
 
 def write(source: str, scenario: Scenario, base: Scenario) -> dict[str, str]:

@@ -12,6 +12,7 @@ from core.scenario import AttributeSpec, Scenario
 from core.table import Table, load_sample, read_table, sample_scenario
 from pages._ui import link, text
 from pages._ui.link import UPLOAD
+from pages._ui.pins import Pin
 
 DEFAULT: Final = "heart"
 _STORE: Final = "mdp_session"
@@ -22,25 +23,6 @@ _NOTICE: Final = 6.0
 """Seconds for which a sentence stays at the top although the page runs again."""
 _STALE: Final = 1.5
 """Seconds within which a widget may still report the value that was replaced: its message was on its way."""
-
-
-@dataclass(frozen=True)
-class Pin:
-    """A scenario put aside for comparison.
-
-    Parameters
-    ----------
-    slot : {'A', 'B'}
-        Which pin.
-    source : str
-        Its data set.
-    scenario : Scenario
-        Its knobs.
-    """
-
-    slot: str
-    source: str
-    scenario: Scenario
 
 
 @dataclass
@@ -122,6 +104,13 @@ def choose_source(name: str) -> None:
         return
     _remember(session, frozenset({f"source {name}"}))
     session.source = name
+    _look_afresh(session)
+
+
+def _look_afresh(session: _Session) -> None:
+    """Forget what was picked in a table, since another one takes its place."""
+    for name in link.OF_TABLE:
+        session.options.pop(name, None)
 
 
 def load_upload(data: bytes, name: str, **overrides: Any) -> Table:
@@ -149,7 +138,8 @@ def load_upload(data: bytes, name: str, **overrides: Any) -> Table:
         session.scenarios[UPLOAD] = kept.replace(attributes=(), target=None)
         session.past = [step for step in session.past if step[0] != UPLOAD]
         session.future = []
-    session.pins = {slot: pin for slot, pin in session.pins.items() if pin.source != UPLOAD or not fresh}
+    if fresh and not session.awaiting:
+        _look_afresh(session)
     session.upload, session.upload_bytes, session.upload_name = read, data, name
     session.awaiting = False
     session.source = UPLOAD
@@ -276,7 +266,13 @@ def pins() -> dict[str, Pin]:
 
 def pin(slot: str) -> None:
     """Put the scenario as it stands aside for comparison."""
-    _session().pins[slot] = Pin(slot, source(), scenario())
+    _session().pins[slot] = Pin(slot, source(), scenario(), table().digest if has_table() else "")
+
+
+def is_lost(pinned: Pin) -> bool:
+    """Return whether a pin's table is no longer there: another upload, or another reading of it, took its place."""
+    upload = _session().upload
+    return pinned.source == UPLOAD and (upload is None or upload.digest != pinned.table)
 
 
 def unpin(slot: str) -> None:
@@ -289,6 +285,9 @@ def open_pin(slot: str) -> None:
     session = _session()
     chosen = session.pins.get(slot)
     if chosen is None:
+        return
+    if is_lost(chosen):
+        tell(f"Pin {slot} belongs to an upload that is no longer loaded; upload that table again, then pin anew.")
         return
     _remember(session, frozenset({"pin"}))
     session.source = chosen.source
@@ -367,6 +366,7 @@ def _restore(session: _Session) -> None:
         session.notices["This link names a data set that is not here; Heart is shown instead."] = None
         query, name = {}, DEFAULT
     session.source = name
+    session.options.update(link.read_view(query))
     session.scenarios[name], sentence = link.read(query, _base(name))
     if sentence:
         session.notices[sentence] = None
@@ -379,7 +379,7 @@ def _restore(session: _Session) -> None:
 def write_link() -> None:
     """Put the scenario into the address, where it is not there already; other parameters are left alone."""
     session = _session()
-    wanted = link.write(session.source, scenario(), _base(session.source))
+    wanted = link.write(session.source, scenario(), _base(session.source)) | link.write_view(session.options)
     if session.source == DEFAULT and len(wanted) == 1:
         wanted = {}
     present = st.query_params.to_dict()

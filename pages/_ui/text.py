@@ -49,9 +49,13 @@ KNOBS: Final[dict[str, Words]] = {
             ("crowdsourcing", "Crowdsourcing"),
             ("entropy", "Entropy"),
             ("mean", "Mean"),
+            ("prediction", "Prediction"),
         ),
     ),
-    "target": Words("Target column", "Column whose mean orders the votes of the crowdsourcing task."),
+    "target": Words(
+        "Target column",
+        "Column whose mean orders the votes of the crowdsourcing task, or that the prediction task predicts.",
+    ),
     "domain": Words(
         "States of a group",
         "Which combinations of levels a group's mechanism covers.",
@@ -115,6 +119,11 @@ KNOBS: Final[dict[str, Words]] = {
         "Allocation",
         "Split of epsilon: by the dual-norm allocation (ALC), or equally (SPL).",
         options=(("optimal", "Least loss"), ("uniform", "Uniform")),
+    ),
+    "refine": Words(
+        "Refine to 1 %",
+        "Builds further budgets around the allocation until the loss is within 1 % of the bound on any allocation. "
+        "It changes no guarantee, only how closely the budget is spent.",
     ),
     "contexts": Words(
         "Sampled contexts", "Contexts per cell where a group's loss is sampled; more give smaller error bars."

@@ -106,3 +106,15 @@ def test_a_hidden_heatmap_has_its_full_width_when_its_tab_opens(page: Any, app: 
     drawn = page.locator(".st-key-matrix .main-svg").first.bounding_box()
     assert drawn["width"] == pytest.approx(box["width"], abs=2)
     assert box["width"] > 760
+
+
+def test_a_download_has_the_soft_outlines_of_the_groups(page: Any, tmp_path: Any) -> None:
+    page.locator(FIGURE).hover()
+    with page.expect_download() as waiting:
+        page.locator(f"{FIGURE} .save button").nth(1).click()
+    waiting.value.save_as(tmp_path / "graph.svg")
+    drawn = (tmp_path / "graph.svg").read_text()
+    outlines = len(re.findall(r"opacity: 0\.15", drawn))
+    groups = page.evaluate("document.querySelectorAll('.st-key-dependence path[data-root]').length")
+    assert groups >= 3
+    assert outlines == groups

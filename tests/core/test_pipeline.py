@@ -83,8 +83,23 @@ def test_predicted_loss_lies_above_the_bound(opening):
 def test_total_epsilon_re_allocates_and_solves_no_curve(heart, opening, memory):
     log = []
     moved = Stages(heart, opening.scenario.replace(epsilon=3.0), remember=remembering(memory, log))
-    moved.design  # noqa: B018
-    assert set(log) <= {"channels", "equal split"}
+    moved.draft.design  # noqa: B018
+    assert set(log) <= {"allocation", "channels", "equal split"}
+
+
+def test_refinement_keeps_the_grid_and_never_loses(heart, opening, memory):
+    log = []
+    refined = Stages(heart, opening.scenario.replace(epsilon=3.0), remember=remembering(memory, log))
+    assert refined.design.predicted_loss <= refined.draft.design.predicted_loss
+    assert refined.refinement.after <= max(0.01, refined.refinement.before)
+    assert refined.refinement.added > 0
+    assert "optimal curves" not in log
+    assert "noise curves" not in log
+
+
+def test_the_equal_split_is_the_same_found_either_way(heart, opening, memory):
+    uniform = Stages(heart, opening.scenario.replace(allocation="uniform"), remember=remembering(memory))
+    assert opening.uniform_loss == pytest.approx(uniform.design.predicted_loss, rel=1e-9)
 
 
 def test_tau_group_recomputes_only_groups_that_changed(heart, opening, memory):

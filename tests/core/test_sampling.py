@@ -1,5 +1,7 @@
 """Exact samplers, checked by enumerating their bits and by counts."""
 
+import ast
+import inspect
 import itertools
 import math
 import random
@@ -12,20 +14,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import sampling
+from core.channel import Channel
+from core.errors import InputError
 from core.sampling import (
     Coin,
     ScriptedSource,
     SystemSource,
+    draw,
     draw_below,
-    draw_below_many,
     draw_bernoulli,
-    draw_bernoulli_many,
     draw_geometric,
-    draw_permutations,
     draw_subset,
     draw_two_sided_geometric,
     draw_weighted,
+    two_sided_geometric,
 )
+from core.vector_sampling import draw_below_many, draw_bernoulli_many, draw_permutations
+
+DEPTH = 16
+"""Every string of so many bits is enumerated."""
 
 
 class SeededSource:
@@ -73,6 +80,44 @@ def enumerate_law(draw, length):
     return outcomes
 
 
+def exact_law(draw_one):
+    """Exact law over all 2^16 strings of bits, as fractions, and the share of strings that run out.
+
+    A string is extended only where the sampler asks for more: what it decides on a prefix holds for all that begin so.
+    """
+    law, unfinished, waiting = Counter(), Fraction(0), [()]
+    while waiting:
+        script = waiting.pop()
+        source = ScriptedSource(script)
+        try:
+            value = draw_one(source)
+        except EOFError:
+            if len(script) == DEPTH:
+                unfinished += Fraction(1, 1 << DEPTH)
+            else:
+                waiting += [(*script, 0), (*script, 1)]
+            continue
+        with pytest.raises(EOFError):
+            source.bits(1)  # it read the whole string and nothing is counted twice
+        law[value] += Fraction(1, 1 << len(script))
+    assert sum(law.values()) + unfinished == 1
+    return dict(law), unfinished
+
+
+def assert_exact(draw_one, law, most_unfinished):
+    """The enumerated law lies below the wanted one, and lacks no more than what is unfinished."""
+    seen, unfinished = exact_law(draw_one)
+    assert unfinished <= most_unfinished
+    assert set(seen) <= set(law)
+    for value in law:
+        assert 0 <= law.get(value, Fraction(0)) - seen.get(value, Fraction(0)) <= unfinished, value
+    return seen, unfinished
+
+
+def integer_channel(rows):
+    return Channel(np.array(rows, dtype=np.int64), 1.0, 0.0, 0.0, 1.0, "custom")
+
+
 def test_scripted_source():
     source = ScriptedSource("1010000001")
     assert source.bits(2) == 2
@@ -116,23 +161,133 @@ def test_subset_by_enumeration():
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 40), st.integers(1, 40))
-def test_coin_by_enumeration_of_short_words(numerator, denominator):
-    numerator = min(numerator, denominator)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "WORD", 2)
-        law = enumerate_law(lambda source: draw_bernoulli(numerator, denominator, source), 8)
-    yes, undecided = Fraction(law[True], 256), Fraction(law[None], 256)
-    assert yes <= Fraction(numerator, denominator) <= yes + undecided
-    assert undecided <= Fraction(1, 256)
+def test_bernoulli_law_over_all_strings(numerator, denominator):
+    p = Fraction(min(numerator, denominator), denominator)
+    assert_exact(
+        lambda source: draw_bernoulli(p.numerator, p.denominator, source), {True: p, False: 1 - p}, Fraction(1, 1 << 16)
+    )
+
+
+@pytest.mark.parametrize("bound", [1, 3, 5, 8, 13, 100, 1000])
+def test_uniform_law_over_all_strings(bound):
+    width = (bound - 1).bit_length()
+    left = (1 - Fraction(bound, 1 << width)) ** (DEPTH // width) if width else Fraction(0)
+    law, unfinished = assert_exact(
+        lambda source: draw_below(bound, source), {n: Fraction(1, bound) for n in range(bound)}, left
+    )
+    assert unfinished == left
+    assert len(set(law.values())) == 1
+
+
+@pytest.mark.parametrize(("size", "domain"), [(0, 4), (1, 5), (2, 4), (3, 4), (4, 4), (2, 6)])
+def test_subset_law_over_all_strings(size, domain):
+    subsets = list(itertools.combinations(range(domain), size))
+    assert_exact(
+        lambda source: draw_subset(size, domain, source),
+        {s: Fraction(1, len(subsets)) for s in subsets},
+        Fraction(1, 9),
+    )
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(0, 1), (1, 2), (1, 3), (2, 3), (3, 5), (1, 100), (2, 4)])
+def test_two_sided_geometric_law_over_all_strings(numerator, denominator):
+    r = Fraction(numerator, denominator)
+    law = {n: (1 - r) / (1 + r) * r ** abs(n) for n in range(-60, 61)}
+    seen, _ = assert_exact(lambda source: two_sided_geometric(numerator, denominator, source), law, Fraction(1, 6))
+    assert min(seen) < 0 < max(seen) or numerator == 0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[8, 0, 0], [0, 1, 7], [2, 3, 3]],
+        [[1, 2, 4, 8, 1, 0, 16 - 16, 0], [2, 2, 2, 2, 2, 2, 2, 2], [0, 0, 0, 0, 0, 0, 0, 16]],
+        [[1 << 12, (1 << 12) - 1, 1], [1, 0, (1 << 13) - 1]],
+    ],
+)
+def test_channel_rows_over_all_strings_give_exactly_the_integers(rows):
+    for x, row in enumerate(rows):
+        law, unfinished = exact_law(lambda source, x=x: draw(integer_channel(rows), [x], source)[0])
+        assert unfinished == 0
+        assert law == {y: Fraction(w, sum(row)) for y, w in enumerate(row) if w}
+
+
+def test_two_rows_in_one_call_are_independent():
+    rows = [[1, 3], [3, 1]]
+    law, unfinished = exact_law(lambda source: tuple(draw(rows, [0, 1], source)))
+    assert unfinished == 0
+    assert law == {(a, b): Fraction(rows[0][a] * rows[1][b], 16) for a in (0, 1) for b in (0, 1)}
+
+
+def test_rows_of_other_sums_reject_and_stay_exact():
+    rows = [[1, 2, 3], [5, 0, 1], [0, 0, 7]]
+    for x, row in enumerate(rows):
+        assert_exact(
+            lambda source, x=x: draw(rows, [x], source)[0],
+            {y: Fraction(w, sum(row)) for y, w in enumerate(row)},
+            Fraction(1, 1 << 10),
+        )
+
+
+def test_a_channel_of_58_bits_is_cut_at_its_partial_sums():
+    row = [(1 << 57) - 3, 0, 5, (1 << 57) - 2]
+    sums = list(itertools.accumulate(row))
+    for y, (low, high) in enumerate(itertools.pairwise([0, *sums])):
+        for value in {low, high - 1} if high > low else ():
+            script = f"{value:058b}"
+            assert draw(integer_channel([row]), [0], ScriptedSource(script)) == [y]
+
+
+def test_draws_follow_a_large_channel():
+    generator = np.random.default_rng(3)
+    weights = generator.multinomial(1 << 58, generator.dirichlet(np.ones(12)), size=4)
+    counts = Counter(draw(integer_channel(weights), [2] * 20_000, SeededSource(10)))
+    assert_law(counts, {y: Fraction(int(w), 1 << 58) for y, w in enumerate(weights[2]) if w > 1 << 46})
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"), [([[1, 1]], [1]), ([[1, 1]], [-1]), ([[0, 0]], [0]), ([[2, -1]], [0]), ([[]], [0])]
+)
+def test_impossible_rows_are_refused_with_a_sentence(table, rows):
+    with pytest.raises(InputError, match=r"rows count from 0|negative|no positive"):
+        draw(table, rows)
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(1, 1), (3, 2), (-1, 2), (0, 0), (0.5, 1), (True, 2), ("1", 2)])
+def test_ratios_outside_the_range_are_refused(numerator, denominator):
+    with pytest.raises(InputError, match="two whole numbers"):
+        two_sided_geometric(numerator, denominator)
+
+
+def test_nothing_between_source_and_output_is_rounded():
+    """The module itself: no array library, no other import that rounds, no literal with a point, no true division."""
+    text = inspect.getsource(sampling)
+    assert not any(word in text for word in ("float", "numpy", "np."))
+    tree = ast.parse(text)
+    exact = {"itertools", "os", "secrets", "bisect", "collections", "dataclasses", "fractions", "functools", "typing"}
+    assert imported_roots(tree) <= exact | {"core"}
+    divided = [ast.unparse(n) for n in ast.walk(tree) if isinstance(getattr(n, "op", None), ast.Div)]
+    assert not divided
+    assert not any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in ast.walk(tree))
+    errors = ast.parse(inspect.getsource(inspect.getmodule(InputError)))
+    assert not imported_roots(errors), "what it imports from the core brings nothing along"
+
+
+def imported_roots(tree):
+    roots = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            roots.add(str(node.module).split(".")[0])
+        elif isinstance(node, ast.Import):
+            roots |= {alias.name.split(".")[0] for alias in node.names}
+    return roots
 
 
 def test_coin_at_its_edges():
-    third = (1 << 64) // 3
-    bits = [int(b) for b in f"{third:064b}"]
     assert not Coin(0, 5).toss(ScriptedSource(""))
     assert Coin(5, 5).toss(ScriptedSource(""))
-    assert Coin(1, 3).toss(ScriptedSource(bits + [0] * 64)), "equal words go on to the next one"
-    assert not Coin(1, 3).toss(ScriptedSource(bits + [1] * 64))
+    assert Coin(1, 3).toss(ScriptedSource("01010100")), "the binary digits of 1/3 go on after equal bits"
+    assert not Coin(1, 3).toss(ScriptedSource("0101011"))
     for bad in ((-1, 2), (3, 2), (0, 0)):
         with pytest.raises(ValueError, match="probability"):
             Coin(*bad)

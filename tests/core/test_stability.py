@@ -101,6 +101,16 @@ def test_held_out_scores_repeat_and_can_be_stopped():
         held_out_scores("best", distance, loss, rng=np.random.default_rng(7))
 
 
+def test_one_split_of_almost_equal_losses_does_not_decide_for_a_group():
+    tiny = HeldOutScores("radial", 0.25, np.array([0.2, 0.3, 0.1, -22.0, 0.2]))
+    assert tiny.median == pytest.approx(0.2)
+    assert tiny.median_absolute_error == pytest.approx(0.05)
+    assert tiny.spread == pytest.approx(0.05)
+    found = summarise_held_out([tiny], tau_dpn=0.3)
+    assert (found.held_out, found.absolute_error) == pytest.approx((0.2, 0.05))
+    assert tiny.mean < -4
+
+
 def test_summary_over_groups_by_hand():
     first = HeldOutScores("mse", 0.5, np.array([0.4, 0.6]))
     second = HeldOutScores("mse", 0.1, np.array([0.3, -0.1]))
@@ -108,7 +118,7 @@ def test_summary_over_groups_by_hand():
     assert (found.evaluated, found.groups) == (2, 3)
     assert found.original == pytest.approx(0.3)
     assert found.held_out == pytest.approx(0.3)
-    assert found.mean_absolute_error == pytest.approx((0.1 + 0.2) / 2)
+    assert found.absolute_error == pytest.approx((0.1 + 0.2) / 2)
     assert found.gap == pytest.approx(50.0)
     assert found.agreement == pytest.approx((1.0 + 0.5) / 2)
     assert np.isnan(summarise_held_out([None], tau_dpn=0.2).agreement)

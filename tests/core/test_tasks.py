@@ -22,7 +22,7 @@ def random_codes(records, rows, rng):
 
 
 def test_the_registry_serves_every_word_of_the_scenario():
-    assert tuple(TASKS) == tuple(TASK_TITLES) == CHOICES["task"] == NAMES
+    assert tuple(TASKS) == tuple(TASK_TITLES) == CHOICES["task"] == (*NAMES, "prediction")
     for name in NAMES:
         task = fit_task(name, some_records(0))
         assert (task.name, task.title) == (name, TASK_TITLES[name])

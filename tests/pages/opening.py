@@ -12,8 +12,8 @@ from pages._ui import late, shell
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 
 
-def start_by_the_main_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every run of the tester pass through the app as a browser does, without the design for the live strip."""
+def pass_through_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every run of the tester pass through the app as a browser does: the tester runs a page's file alone."""
 
     def guard() -> None:
         if PagesManager.uses_pages_directory:
@@ -21,8 +21,18 @@ def start_by_the_main_page(monkeypatch: pytest.MonkeyPatch) -> None:
             streamlit.rerun()
 
     monkeypatch.setattr(shell, "guard", guard)
+
+
+def leave_the_strip_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the design for the live strip, and the quiet before late work: both are tested once elsewhere."""
     monkeypatch.setattr(late, "finish_strip", lambda: None)
     monkeypatch.setattr(late, "_GRACE", 0.0)
+
+
+def start_by_the_main_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do both."""
+    pass_through_the_app(monkeypatch)
+    leave_the_strip_out(monkeypatch)
 
 
 def opened(page: str, **query: str) -> AppTest:

@@ -1,35 +1,19 @@
 """The Data page without a browser: what is protected, one column's bins and levels, uploads, refusals, the strip."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-import streamlit
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from pages._ui import late, shell
+from tests.pages.opening import APP, words
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
+pytestmark = pytest.mark.usefixtures("main_page")
 CSV = b"age;town;score\n20;Rome;1,5\n30;Oslo;2,25\n40;Rome;3,5\n60;;2,5\n25;<b>R&D</b>;9,5\n"
 
 
-@pytest.fixture(autouse=True)
-def _start_by_the_main_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every run of the tester pass through the app as a browser does: each begins as on a fresh server."""
-
-    def guard() -> None:
-        if PagesManager.uses_pages_directory:
-            streamlit.navigation(shell.pages())
-            streamlit.rerun()
-
-    monkeypatch.setattr(shell, "guard", guard)
-
-
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+def opened(no_strip: None) -> Callable[..., AppTest]:
     """Return a maker of sessions without the design for the live strip."""
-    monkeypatch.setattr(late, "finish_strip", lambda: None)
 
     def make(**query: str) -> AppTest:
         app = AppTest.from_file(APP, default_timeout=120)
@@ -38,10 +22,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
         return app.run()
 
     return make
-
-
-def words(app: AppTest) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
 
 
 def pick_column(app: AppTest, name: str) -> AppTest:

@@ -1,46 +1,17 @@
 """The Dependencies page without a browser: groups follow the threshold, pairs can be chosen, refusals help."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import streamlit
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from pages._ui import late, shell
+from tests.pages.opening import APP, words
+from tests.pages.opening import opened as opened_on
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
-
-
-@pytest.fixture(autouse=True)
-def _no_design(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the design for the live strip out: it is tested once, on the Data page."""
-    monkeypatch.setattr(late, "finish_strip", lambda: None)
-
-
-@pytest.fixture(autouse=True)
-def _start_by_the_main_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every run of the tester pass through the app as a browser does: each begins as on a fresh server."""
-
-    def guard() -> None:
-        if PagesManager.uses_pages_directory:
-            streamlit.navigation(shell.pages())
-            streamlit.rerun()
-
-    monkeypatch.setattr(shell, "guard", guard)
+pytestmark = pytest.mark.usefixtures("main_page", "no_strip")
 
 
 def opened(**query: str) -> AppTest:
-    app = AppTest.from_file(APP, default_timeout=120)
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    return app.switch_page("pages/dependencies.py").run()
-
-
-def words(app: AppTest) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
+    return opened_on("dependencies", **query)
 
 
 def test_it_opens_clean_and_counts_the_groups_of_heart() -> None:
@@ -85,6 +56,10 @@ def test_a_pair_is_chosen_and_compared_with_its_noise_floor() -> None:
     assert not app.exception
     assert "sex – thal: NMI 0." in words(app)
     assert "times its noise floor" in words(app)
+    # The pair is in the address by column, and another table starts without it.
+    assert app.query_params["pair"] in ("1-12", ["1-12"])
+    app.selectbox(key="choice_source").set_value("wine").run()
+    assert "pair" not in app.query_params
 
 
 def test_without_a_table_it_says_so_and_offers_a_sample() -> None:

@@ -2,12 +2,9 @@
 
 import pytest
 
-from tests.pages.opening import opened, start_by_the_main_page, words
+from tests.pages.opening import opened, words
 
-
-@pytest.fixture(autouse=True)
-def _frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    start_by_the_main_page(monkeypatch)
+pytestmark = pytest.mark.usefixtures("main_page", "no_strip")
 
 
 def test_it_opens_clean_with_scores_sentence_and_held_out_table() -> None:

@@ -5,12 +5,10 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.opening import opened, start_by_the_main_page, words
+from pages._ui import validation
+from tests.pages.opening import opened, words
 
-
-@pytest.fixture(autouse=True)
-def _frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    start_by_the_main_page(monkeypatch)
+pytestmark = pytest.mark.usefixtures("main_page", "no_strip")
 
 
 KEPT = (0, 1, 2, 6, 8, 12)
@@ -89,3 +87,38 @@ def test_without_a_table_one_button_brings_a_sample() -> None:
     app = opened("mechanisms", data="upload")
     assert "No table is loaded yet." in words(app)
     assert not app.exception
+
+
+def test_the_validation_study_runs_behind_the_page_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = validation.Runner()
+    monkeypatch.setattr(validation, "runner", fresh)
+    monkeypatch.setattr(validation, "INSTANCES", 10)
+    app = opened("mechanisms", **SMALL)
+    assert "Does a low score announce a gain?" in words(app)
+    app.button(key="validation_run").click().run()
+    fresh.wait()
+    assert len(fresh.study.instances) == 10
+    assert not fresh.problem
+    app.run()
+    assert not app.exception
+    assert any("10 instances in" in caption.value for caption in app.caption)
+    assert len(next(frame.value for frame in app.dataframe if "regret of EM" in frame.value)) == 10
+    # Nothing is left to run, and another session sees the same study.
+    assert not [button for button in app.button if button.key == "validation_run"]
+    assert any("10 instances in" in caption.value for caption in opened("mechanisms", **SMALL).caption)
+
+
+def test_a_stopped_study_keeps_what_it_found() -> None:
+    study = validation.Runner()
+    study.stop()
+    study.start()
+    study.stop()
+    study.wait()
+    found = len(study.study.instances)
+    assert found < 100
+    assert not study.running
+    study.start()
+    study.start()
+    study.stop()
+    study.wait()
+    assert len(study.study.instances) >= found

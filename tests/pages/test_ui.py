@@ -95,7 +95,7 @@ def test_every_knob_has_words_and_every_picker_names_its_choices() -> None:
     for name in knobs & set(CHOICES):
         assert tuple(word for word, _ in text.KNOBS[name].options) == CHOICES[name]
     numeric = {field.name for field in dataclasses.fields(Scenario) if isinstance(field.default, float | int)}
-    assert set(inputs.RANGES) - {"tau_dpn"} == numeric - {"corrected_nmi"}
+    assert set(inputs.RANGES) - {"tau_dpn"} == numeric - {"corrected_nmi", "refine"}
 
 
 # --- the state, through a small app ----------------------------------------------------------------------------------
@@ -190,6 +190,30 @@ def test_a_link_restores_a_fresh_session_and_bad_values_are_one_sentence(monkeyp
     assert "In this link" in boxes(again(app))  # it stays for some seconds, whatever runs meanwhile
     monkeypatch.setattr(state, "_NOTICE", -1.0)
     assert "In this link" not in boxes(again(app))
+
+
+def test_what_pages_show_is_in_the_link_by_position_only() -> None:
+    options = {
+        "mechanisms_single": True, "mechanism_group": (2, 5), "channel_left": "EM, remapped (distance)",
+        "pair": (1, 12), "data_column": 3, "loss_own_scales": False, "target_loss heart": 3.0,
+        "channel_right": "a name of a level",
+    }  # fmt: skip
+    query = link.write_view(options)
+    assert query == {
+        "mechanisms_single": "yes", "mechanism_group": "2-5", "channel_left": "EM,-remapped-(distance)",
+        "pair": "1-12", "data_column": "3",
+    }  # fmt: skip
+    left_out = {"loss_own_scales", "target_loss heart", "channel_right"}
+    assert link.read_view(query) == {name: value for name, value in options.items() if name not in left_out}
+    assert link.write_view({"data_column": -1}) == {}
+    assert set(query) <= link.names()
+
+
+@pytest.mark.parametrize("word", ["", "-", "1-", "x", "-1", "1" * 9, "-".join("1" * 400), "²"])
+def test_a_view_that_is_not_usable_is_left_at_rest(word: str) -> None:
+    names = ("pair", "data_column", "mechanisms_single", "channel_left")
+    assert link.read_view(dict.fromkeys(names, word)) == {}
+    assert link.read_view({"data_column": "1-2"}) == {}
 
 
 def test_an_unknown_data_set_in_a_link() -> None:

@@ -91,6 +91,41 @@ function outline(view, spec, trace, roots, colour, value) {
   for (const path of drawn.values()) path.remove();
 }
 
+/** The same outlines as traces, for a download: one per group, transparent as a whole. */
+export function hullTraces(figure) {
+  const traces = [];
+  for (const spec of figure.data.previews) {
+    const nodes = spec.kind === "components" && spec.hull && figure.plot._fullData.find((trace) => trace.uid === spec.nodes);
+    if (!nodes) continue;
+    const value = figure.handles.get(spec.handle).value;
+    const roots = group(nodes.x.length, spec.edges, value);
+    const lines = new Map();
+    for (const [, i, j, weight] of spec.edges) {
+      if (!(weight > value)) continue;
+      const line = lines.get(roots[i]) || { x: [], y: [] };
+      line.x.push(nodes.x[i], nodes.x[j], null);
+      line.y.push(nodes.y[i], nodes.y[j], null);
+      lines.set(roots[i], line);
+    }
+    for (const [root, line] of lines) {
+      const color = spec.colours[root % spec.colours.length];
+      // Round ends: a line of an image ends flat, so a dot as wide as the line sits on every node.
+      traces.push({
+        ...line,
+        type: "scatter",
+        mode: "lines+markers",
+        xaxis: nodes.xaxis,
+        yaxis: nodes.yaxis,
+        opacity: HULL,
+        cliponaxis: false,
+        line: { color, width: spec.hull },
+        marker: { color, size: spec.hull, opacity: 1, line: { width: 0 } },
+      });
+    }
+  }
+  return traces;
+}
+
 function sides(view, spec) {
   const entry = view.traces.get(spec.trace);
   if (!entry?.node) return;

@@ -1,7 +1,7 @@
 // A slide-sized download. An image sees neither the page's font nor the handles: both are put into the figure first.
 
 import { flagText } from "./handles.js";
-import { FAINT, faded } from "./preview.js";
+import { FAINT, faded, hullTraces } from "./preview.js";
 import { resolve } from "./theme.js";
 
 const SCALE = 8 / 3; // 960 x 540 points become 2560 x 1440 pixels
@@ -120,5 +120,5 @@ export function download(Plotly, figure, format) {
     ],
   };
   const size = { width: Math.round((height * 16) / 9), height, scale: format === "png" ? (SCALE * LEAST) / height : 1 };
-  return Plotly.downloadImage({ data, layout: framed }, { format, filename: figure.data.name, ...size });
+  return Plotly.downloadImage({ data: [...hullTraces(figure), ...data], layout: framed }, { format, filename: figure.data.name, ...size });
 }

@@ -83,15 +83,24 @@ def test_everything_rides_along_with_the_handle_on_what_is_drawn() -> None:
     green = next(t for t in on_axis(picture, "x20") if t["line"].get("color") == TUNED)
     total = ride(picture, "total")
     assert list(total.at) == green["x"]
-    assert list(total.y) == green["y"]
+    # Where the handle stands the certified design stands too; everywhere else what the track foretells.
+    now = total.at.index(3.0)
+    others = np.arange(len(total.at)) != now
+    assert total.y[now] == shown.design.predicted_loss
+    np.testing.assert_array_equal(np.array(total.y)[others], np.array(green["y"])[others])
     for k in shown.order:
         along = ride(picture, f"point{k}")
-        np.testing.assert_allclose(along.x, shown.track.epsilons[:, k])
-        np.testing.assert_allclose(along.y, draw_loss(shown, k, np.array(along.x)))
+        assert (along.x[now], along.y[now]) == (
+            shown.design.allocation[k],
+            shown.beta[k] * shown.design.losses[k],
+        )
+        np.testing.assert_allclose(np.array(along.x)[others], shown.track.epsilons[others, k])
+        np.testing.assert_allclose(along.y, draw_loss(shown, k, np.array(along.x)), rtol=1e-3)
         assert ride(picture, f"share{k}").x == along.x
     # What is drawn for all groups adds up to the total wherever the bound does not lift it.
     added = shown.intercept + sum(np.array(ride(picture, f"point{k}").y) for k in shown.order)
-    np.testing.assert_allclose(np.maximum(added, shown.track.bounds), total.y)
+    np.testing.assert_allclose(np.maximum(added, shown.track.bounds)[others], np.array(total.y)[others])
+    assert added[now] == pytest.approx(shown.design.predicted_loss)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])

@@ -1,0 +1,93 @@
+"""Two designs side by side in words and tables."""
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+from core.comparison import Comparison, share_of_zero_information
+from core.plots.comparison import Pair
+from core.plots.grouping import group_label
+from core.plots.template import percent, sig
+
+
+def table_comparison(found: Comparison, names: Pair) -> pd.DataFrame:
+    """Return every group of either design with its choice, size, score, budget and weighted loss in both."""
+    columns: dict[str, object] = {"group": [", ".join(row.members) for row in found.rows]}
+    for side, snapshot in enumerate((found.a, found.b)):
+        design, positions = snapshot.design, [row.b if side else row.a for row in found.rows]
+        columns[f"choice, {names[side]}"] = ["–" if k is None else design.choices[k] for k in positions]
+        for title, values in (
+            ("states", snapshot.sizes),
+            ("score", snapshot.scores),
+            ("epsilon", design.allocation),
+            ("weighted loss", snapshot.weighted_losses),
+        ):
+            column = pd.Series([None if k is None else values[k] for k in positions])
+            columns[f"{title}, {names[side]}"] = column.astype("Int64" if title == "states" else "float64")
+    return pd.DataFrame(columns)
+
+
+def table_knobs(found: Comparison, names: Pair, labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return the settings that differ, one row each; `labels` gives their plain names."""
+    rows = []
+    for knob in found.knobs:
+        a, b = (str(knob.a), str(knob.b))
+        if knob.name == "attributes":
+            a, b = "–", f"{knob.b} column{'s' if knob.b > 1 else ''} described differently"
+        rows.append((labels.get(knob.name, knob.name), _shown(a), _shown(b)))
+    return pd.DataFrame(rows, columns=["setting", *names])
+
+
+def _shown(word: str) -> str:
+    return {"inf": "∞", "None": "–", "True": "yes", "False": "no"}.get(word, word)
+
+
+def explain_comparison(found: Comparison, names: Pair) -> str:
+    """Return what differs in two or three sentences: groups, choices, loss."""
+    return " ".join([_say_groups(found, names), _say_choices(found, names), _say_loss(found, names)])
+
+
+def _say_groups(found: Comparison, names: Pair) -> str:
+    a, b = (len(s.design.groups) for s in (found.a, found.b))
+    if not set(found.a.attributes) & set(found.b.attributes):
+        return f"**{names[0]}** and **{names[1]}** have no attribute in common: only their totals compare."
+    if not found.regrouped:
+        return f"Both have the same **{a} groups**."
+    counts = {kind: sum(block.kind == kind for block in found.regrouped) for kind in ("split", "merged")}
+    parts = []
+    if counts["split"]:
+        parts.append(f"{counts['split']} split")
+    if counts["merged"]:
+        parts.append(f"{sum(len(x.a) for x in found.regrouped if x.kind == 'merged')} merge into {counts['merged']}")
+    other = len(found.regrouped) - sum(counts.values())
+    if other:
+        parts.append(f"{other} change otherwise")
+    return f"From {names[0]} to {names[1]} **{a} groups become {b}**: {', '.join(parts)}."
+
+
+def _say_choices(found: Comparison, names: Pair) -> str:
+    a, b = found.a.optimised, found.b.optimised
+    switched = [group_label(row.members) for row in found.switched]
+    said = f"{names[0]} optimises **{a}**, {names[1]} **{b}**"
+    if switched:
+        listed = ", ".join(switched[:3]) + (f" and {len(switched) - 3} more" if len(switched) > 3 else "")
+        said += f"; {listed} change{'s' if len(switched) == 1 else ''} sides"
+    return said + "."
+
+
+def _say_loss(found: Comparison, names: Pair) -> str:
+    a, b = (s.design.predicted_loss for s in (found.a, found.b))
+    if found.comparable:
+        if math.isnan(found.change) or abs(found.change) < 5e-4:
+            return (
+                f"Both predict the same loss, {sig(a)}." if sig(a) == sig(b) else f"The loss is {sig(a)} and {sig(b)}."
+            )
+        word = "less" if found.change < 0 else "more"
+        return f"The predicted loss is {sig(a)} and {sig(b)}: **{percent(abs(found.change))} {word}** in {names[1]}."
+    why = "tables" if not found.same_table else "tasks or attributes"
+    shares = [share_of_zero_information(s) for s in (found.a, found.b)]
+    said = f"The {why} differ, so the losses, {sig(a)} and {sig(b)}, do not compare"
+    if any(math.isnan(share) for share in shares):
+        return said + "."
+    return said + f"; of the loss of a constant they leave {percent(shares[0])} and {percent(shares[1])}."
