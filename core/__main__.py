@@ -1,4 +1,4 @@
-"""The headless door: ``python -m core run|evaluate|sweep|reduced --sample heart --scenario FILE --out DIR``."""
+"""The headless door: ``python -m core COMMAND --sample heart --scenario FILE --out DIR``."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from typing import Final
 
 from core.errors import CoreError
 
-COMMANDS: Final = ("run", "evaluate", "sweep", "reduced")
+COMMANDS: Final = ("run", "evaluate", "sweep", "reduced", "pack", "report")
 """Modules of `core.commands`, in the order of the help; each has NAME, HELP, `add_arguments` and `run`."""
 
 

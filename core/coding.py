@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.reading.cells import MISSING_TOKENS
+from core.reading.cells import MISSING_TOKENS, one_line
 from core.scenario import AttributeSpec
 
 MISSING_LABEL: Final = "missing"
@@ -79,11 +79,10 @@ def to_numbers(series: pd.Series, name: str) -> NDArray[np.float64]:
     values = [_number(text) for text in distinct]
     for code, value in enumerate(values):
         if value is None:
-            row = row_number(series, int(np.argmax(codes == code)))
+            row, shown = row_number(series, int(np.argmax(codes == code))), one_line(distinct[code], QUOTED)
             raise InputError(
                 name,
-                f"Column '{name}' cannot be numeric: row {row} holds '{distinct[code][:QUOTED]}'; correct it or choose "
-                "another kind.",
+                f"Column '{name}' cannot be numeric: row {row} holds '{shown}'; correct it or choose another kind.",
             )
     return np.array([*values, math.nan], dtype=float)[codes]  # a missing value has code -1, the nan at the end
 
@@ -250,11 +249,11 @@ def _place_unknown(
     raw, labels = to_labels(series)
     if unknown == "error":
         first = int(np.argmax(strange))
-        shown = ", ".join(attribute.levels[:8]) + (", ..." if len(attribute.levels) > 8 else "")
+        shown = one_line(", ".join(attribute.levels[:8]), 200) + (", ..." if len(attribute.levels) > 8 else "")
         raise InputError(
             attribute.name,
-            f"Row {row_number(series, first)} has the value '{labels[raw[first]][:QUOTED]}' in column "
-            f"'{attribute.name}', which is none of its {len(attribute.levels)} levels ({shown:.200}); declare it as a "
+            f"Row {row_number(series, first)} has the value '{one_line(labels[raw[first]], QUOTED)}' in column "
+            f"'{attribute.name}', which is none of its {len(attribute.levels)} levels ({shown}); declare it as a "
             "level or correct the row.",
         )
     nearest = {label: _nearest_level(attribute, labels[label]) for label in set(raw[strange].tolist())}

@@ -38,7 +38,7 @@ QUICK_SECONDS: Final = 10.0
 """Estimated seconds per budget up to which the tuned rule optimises a group that no score rule would optimise."""
 
 
-def curve_grid(epsilon: float, size: int) -> tuple[float, ...]:
+def curve_grid(epsilon: float, size: int, *, first: bool = False) -> tuple[float, ...]:
     """Return the budgets of a group's loss-budget curve: finer for small groups, coarse where a solve is dear.
 
     Parameters
@@ -47,13 +47,16 @@ def curve_grid(epsilon: float, size: int) -> tuple[float, ...]:
         Total budget; the grid goes beyond 10 only as far as it asks.
     size : int
         States of the group.
+    first : bool
+        Begin with a handful of budgets.
 
     Examples
     --------
     >>> curve_grid(12.0, 500)[-2:]
     (10.0, 15.0)
     """
-    grid = list(limits.LOSS_BUDGET_GRID if size <= limits.FINE_GRID_STATES else limits.COARSE_LOSS_BUDGET_GRID)
+    usual = limits.LOSS_BUDGET_GRID if size <= limits.FINE_GRID_STATES else limits.COARSE_LOSS_BUDGET_GRID
+    grid = list(limits.FIRST_LOSS_BUDGET_GRID if first else usual)
     while grid[-1] < epsilon:
         grid.append(grid[-1] + 5.0)
     return tuple(grid)

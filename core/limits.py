@@ -99,4 +99,6 @@ LOSS_BUDGET_GRID: Final = (
 """Budgets at which loss-budget curves are solved; a total above 10 extends it by multiples of 5 up to the total."""
 COARSE_LOSS_BUDGET_GRID: Final = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 """The same for groups of more than `FINE_GRID_STATES` states, where a channel takes seconds."""
+FIRST_LOSS_BUDGET_GRID: Final = (0.0, 0.5, 1.0, 2.0, 3.0, 4.5, 7.0, 10.0)
+"""The same where optimising takes many seconds per budget; refinement adds what the allocation needs."""
 FINE_GRID_STATES: Final = 100

@@ -1,10 +1,15 @@
-"""The one way to run tasks side by side: local processes by default, another backend where one is configured."""
+"""The one way to run tasks side by side: local processes by default, a cluster or another backend where configured."""
 
+import os
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from typing import Final, TypeVar
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 import joblib
+
+from core.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -12,6 +17,70 @@ Progress = Callable[[float, str], None]
 
 BACKENDS: Final = ("loky", "threading")
 """Local backends: processes, and threads for work that releases the interpreter's lock."""
+SCHEDULER_VARIABLE: Final = "MDP_SCHEDULER"
+"""Environment variable that holds the address of a Dask scheduler."""
+CONNECT_SECONDS: Final = 10
+"""Time that a scheduler is given to answer."""
+
+
+@contextmanager
+def cluster(address: str | None = None) -> Generator[bool]:
+    """Send what `map_tasks` runs within to a Dask cluster, if there is one.
+
+    The choice holds for the thread that makes it. A worker that is lost is replaced by another: its tasks run again.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of the scheduler, such as tcp://192.168.0.5:8786; by default what the environment variable MDP_SCHEDULER holds.
+
+    Yields
+    ------
+    bool
+        Whether tasks go to a cluster; without an address they stay on this machine.
+
+    Raises
+    ------
+    InputError
+        If the extra `cluster` is not installed or no scheduler answers at the address.
+    """
+    address = address or os.environ.get(SCHEDULER_VARIABLE)
+    if not address:
+        yield False
+        return
+    with _connect(address) as client, joblib.parallel_config(backend="dask", client=client):
+        yield True
+
+
+def _connect(address: str) -> Any:
+    try:
+        from distributed import Client  # noqa: PLC0415 - an optional dependency
+    except ImportError as error:
+        raise InputError(
+            "scheduler", "Dask is not installed here; install the extra with: pip install 'mdp-explorer[cluster]'."
+        ) from error
+    try:
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(
+            "scheduler",
+            f"No Dask scheduler answers at '{address:.100}'; start one there, correct the address, or leave it out to "
+            "stay on this machine.",
+        ) from error
+
+
+@dataclass(frozen=True)
+class _OnPackedItem(Generic[Item, Result]):
+    """Calls a function on the item in a tuple.
+
+    Dask leaves large arguments with one worker and sends references, so that they are lost with that worker; a tuple
+    travels within its task and is sent again.
+    """
+
+    function: Callable[[Item], Result]
+
+    def __call__(self, packed: tuple[Item]) -> Result:
+        return self.function(packed[0])
 
 
 def map_tasks(
@@ -78,7 +147,8 @@ def _run(
         yield from map(function, items)
         return
     form = "generator" if streams or backend is not None else "list"
-    found = joblib.Parallel(n_jobs=workers, backend=backend, return_as=form)(map(joblib.delayed(function), items))
+    calls = (joblib.delayed(_OnPackedItem(function))((item,)) for item in items)
+    found = joblib.Parallel(n_jobs=workers, backend=backend, return_as=form)(calls)
     try:
         # Not `yield from`: that would close `found` before the warning below is silenced.
         for result in found:  # noqa: UP028

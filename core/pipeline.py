@@ -46,7 +46,9 @@ __all__ = ["Progress", "Remember", "Stages", "design", "forget"]
 
 TRACK_POINTS: Final = 40
 """Totals at which the loss against the total budget is drawn."""
-REFINED_SECONDS: Final = 1.0
+DEAR_SECONDS: Final = 0.5
+"""Estimated seconds per budget above which an optimised group of many states begins with a handful of budgets."""
+REFINED_SECONDS: Final = 3.0
 """Estimated seconds per budget up to which an optimised group's curve is refined."""
 
 
@@ -125,9 +127,15 @@ class Stages(DataStages):
         return curve_grid(self.scenario.epsilon, profile.domain.size)
 
     def optimal_curve(self, profile: GroupProfile) -> LossCurve:
-        """Return the certified bracket of the optimised channel's loss over the grid."""
-        key = (*self._profile_key(profile.domain.members), self.grid(profile))
-        return self._stage("optimal curves", key, lambda: optimal_curve(profile, self.grid(profile), self._progress))
+        """Return the certified bracket of the optimised channel's loss over the grid; few budgets where each is dear.
+
+        Refinement adds those that the allocation needs.
+        """
+        grid = self.grid(profile)
+        if profile.domain.size > FINE_GRID_STATES and self._solve_seconds(profile) > DEAR_SECONDS:
+            grid = curve_grid(self.scenario.epsilon, profile.domain.size, first=True)
+        key = (*self._profile_key(profile.domain.members), grid)
+        return self._stage("optimal curves", key, lambda: optimal_curve(profile, grid, self._progress))
 
     def noise_curve(self, profile: GroupProfile) -> LossCurve:
         """Return the loss of the scenario's noise over the grid (sampled for a huge group)."""

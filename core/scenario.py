@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Self
@@ -90,7 +91,7 @@ class AttributeSpec:
             limits.BINS.check(self.bins)
         for name in ("low", "high"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and math.isfinite(value)):
+            if value is not None and not _is_finite(value):
                 raise InputError(name, f"The {name} bound must be a finite number, not {value!r:.60}.")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise InputError("low", f"The low bound must be below the high one, not {self.low:g} and {self.high:g}.")
@@ -99,12 +100,8 @@ class AttributeSpec:
     def _check_sequences(self) -> None:
         if self.edges is not None:
             edges = self.edges
-            good = isinstance(edges, tuple) and len(edges) >= 2 and all(_is_number(e) for e in edges)
-            if (
-                not good
-                or not all(math.isfinite(e) for e in edges)
-                or any(a >= b for a, b in itertools.pairwise(edges))
-            ):
+            good = isinstance(edges, tuple) and len(edges) >= 2 and all(_is_finite(e) for e in edges)
+            if not good or any(a >= b for a, b in itertools.pairwise(edges)):
                 raise InputError("edges", "Bin edges must be at least two finite, increasing numbers.")
         if self.levels is not None:
             good = isinstance(self.levels, tuple) and all(isinstance(v, str) for v in self.levels)
@@ -112,11 +109,11 @@ class AttributeSpec:
                 raise InputError("levels", "Declared levels must be different texts, at least one.")
         if self.distance is not None:
             good = isinstance(self.distance, tuple) and all(
-                isinstance(row, tuple) and len(row) == len(self.distance) and all(_is_number(v) for v in row)
+                isinstance(row, tuple) and len(row) == len(self.distance) and all(_is_finite(v) for v in row)
                 for row in self.distance
             )
             if not good:
-                raise InputError("distance", "An own distance matrix must be a square table of numbers.")
+                raise InputError("distance", "An own distance matrix must be a square table of finite numbers.")
 
 
 @dataclass(frozen=True)
@@ -287,5 +284,6 @@ def _read_spec(item: object) -> AttributeSpec:
     return AttributeSpec(**values)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_finite(value: object) -> bool:
+    """Tell whether a value is a number that a float holds; a whole number in a file may have any length."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -156,7 +156,7 @@ def sample_scenario(name: str) -> Scenario:
             attributes=(AttributeSpec(11, kind="ordinal"), AttributeSpec(13, include=False)),
         )
     if name == "adult":
-        return Scenario(task="frequency")
+        return Scenario(task="frequency", score="mse", remap="distance")
     if name == "wine":
         voters = (1, 4, 7, 9, 10)  # volatile acidity, chlorides, density, sulphates, alcohol
         specs = tuple(

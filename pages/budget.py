@@ -116,6 +116,7 @@ def _reverse(stages: Stages, view: BudgetView) -> None:
     st.button(
         "Use this epsilon",
         key="use_epsilon",
+        help="Makes it the total epsilon of the scenario; smaller is more private.",
         on_click=lambda: state.update(epsilon=min(round(answer.epsilon + 5e-4, 3), EPSILON.high)),
     )
 
@@ -125,12 +126,15 @@ def _feasible(view: BudgetView) -> None:
     names, order = dict(enumerate(view.names)), view.order
     with st.container(horizontal=True, gap="small", key="feasible_controls"):
         first = inputs.choice(
-            inputs.option("feasible_first", order[0]), options=names, label="First group", help="Along the x axis."
+            inputs.option("feasible_first", order[0]),
+            options=names,
+            label="First group",
+            help="Along the x axis: its budget against that of the second group.",
         )
         others = {k: name for k, name in names.items() if k != first}
         second = inputs.choice(
             inputs.option("feasible_second", next(k for k in order if k != first)),
-            options=others, label="Second group", help="Along the y axis.",
+            options=others, label="Second group", help="Along the y axis: its budget against that of the first group.",
         )  # fmt: skip
     with st.container(width=FEASIBLE_WIDTH):
         figure.figure(plot_feasible(view, (first, second)), key="feasible")

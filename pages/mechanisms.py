@@ -59,7 +59,8 @@ def _controls(stages: Stages, view: MechanismView) -> None:
         inputs.number(inputs.Cell("tau_dpn", view.tau_dpn, lambda v: state.update(tau_dpn=float(v))), step=0.01)
     if rule == "regret":
         inputs.number("tau_regret", step=0.01)
-    with st.popover("Score and noise", key="mechanism_more", width="stretch"):
+    help = "How groups are scored, and which noise the others get; the guarantee stays."
+    with st.popover("Score and noise", key="mechanism_more", width="stretch", help=help):
         inputs.choice("score")
         inputs.choice("noise")
         inputs.choice("remap")

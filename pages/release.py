@@ -9,7 +9,18 @@ from typing import Final
 import streamlit as st
 
 from core.plots.release import explain_record, plot_record, table_record
-from pages._ui import cache, figure, late, outputs, release_pack, release_plan, release_record, release_table, state
+from pages._ui import (
+    cache,
+    figure,
+    late,
+    outputs,
+    release_pack,
+    release_plan,
+    release_record,
+    release_report,
+    release_table,
+    state,
+)
 
 HEIGHT: Final = 484
 METHOD: Final = r"""
@@ -50,6 +61,7 @@ outputs.tabs(
         "Whole table": lambda: release_table.table(plan),
         "Estimates": release_table.estimates,
         "Mechanism pack": lambda: release_pack.pack(plan),
+        "Report": lambda: release_report.report(plan),
         "Ledger": lambda: release_pack.ledger(plan),
     },
     numbers=table_record(view),

@@ -12,7 +12,10 @@ from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "screenshots"
-PAGES = ("data", "dependencies", "losses", "mechanisms", "budget", "noise_tiers", "categorical_tiers")
+PAGES = (
+    *("data", "dependencies", "losses", "mechanisms", "budget", "evaluation", "release"),
+    *("noise_tiers", "categorical_tiers", "concepts"),
+)
 READY = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
   return !!app && app.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'

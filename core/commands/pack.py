@@ -16,6 +16,11 @@ HELP: Final = "design a certified mechanism and write mechanism.json with its st
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_source(parser)
+    add_release(parser)
+
+
+def add_release(parser: argparse.ArgumentParser) -> None:
+    """Add what decides which states a release has, which columns leave, and how bins are written."""
     parser.add_argument("--numeric", choices=NUMERIC, default=NUMERIC[0], help="how the sampler writes a bin")
     parser.add_argument("--merge-rare", action="store_true", help="leave out observed states of fewer than 5 records")
     parser.add_argument(

@@ -15,13 +15,13 @@ from core.table import SAMPLES, Table, load_sample, read_table, sample_scenario
 WIDTH = 78
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add table, scenario and output folder, which every command needs."""
+def add_source(parser: argparse.ArgumentParser, *, out: str = "folder for the results, made when absent") -> None:
+    """Add table, scenario and output, which every command needs."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--sample", choices=sorted(SAMPLES), help="a bundled table")
     source.add_argument("--table", type=Path, help="a CSV, TSV, Excel or Parquet file")
     parser.add_argument("--scenario", type=Path, help="a scenario file saved by the app; without it the defaults")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the results, made when absent")
+    parser.add_argument("--out", type=Path, required=True, help=out)
 
 
 def read_inputs(parsed: argparse.Namespace) -> tuple[Table, Scenario]:

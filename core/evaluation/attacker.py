@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.channel import TOTAL
 from core.curves import AnyChannel
 from core.domain import Attribute
-from core.evaluation.methods import find_method
+from core.evaluation.methods import Method, find_method
 from core.evaluation.rows import Evaluation
 from core.mechanisms.factorised import FactorisedChannel
 from core.pipeline import Stages
@@ -156,6 +156,16 @@ def attack(evaluation: Evaluation, methods: list[str], epsilons: list[float]) ->
         if method.measure != "channels":
             continue
         for epsilon in epsilons:
-            knobs = evaluation.scenario.replace(epsilon=float(epsilon), **method.changes)
-            found += attacker_rows(evaluation.stages(knobs, fitted=method.split), name)
+            found += _remembered(evaluation, method, float(epsilon))
     return pd.DataFrame(found)
+
+
+def _remembered(evaluation: Evaluation, method: Method, epsilon: float) -> list[dict[str, Any]]:
+    """Return the rows of one design, computed once."""
+    knobs = evaluation.scenario.replace(epsilon=epsilon, **method.changes)
+    key = ("attacker rows", *evaluation.key(knobs), method.name, method.split)
+
+    def compute() -> list[dict[str, Any]]:
+        return list(attacker_rows(evaluation.stages(knobs, fitted=method.split), method.name))
+
+    return list(evaluation.remember(key, compute))

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from core.evaluation.methods import Method, find_method
 from core.evaluation.rows import Evaluation
 from core.evaluation.simulation import Placed, simulate
 from core.evaluation.split import Split, split_rows
+from core.scenario import Scenario
 
 CONFIDENCE: Final = 0.95
 """Share of releases that reach the target at the confident budget."""
@@ -83,7 +85,9 @@ def plan_epsilon(
     for i, epsilon in enumerate(sorted(epsilons)):
         if evaluation.progress is not None:
             evaluation.progress(i / len(epsilons), f"Simulating samples of {sample_size:,} at epsilon {epsilon:g}")
-        errors = _sample_errors(evaluation, chosen, float(epsilon), sample_size, repeats)
+        knobs = evaluation.scenario.replace(epsilon=float(epsilon), **chosen.changes)
+        key = ("sample errors", *evaluation.key(knobs), chosen.name, sample_size, repeats)
+        errors = evaluation.remember(key, partial(_sample_errors, evaluation, chosen, knobs, (sample_size, repeats)))
         low, high = np.quantile(errors, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         upper = float(np.quantile(errors, CONFIDENCE))
         error = 1.96 * float(errors.std(ddof=1)) / math.sqrt(repeats) if repeats > 1 else 0.0
@@ -98,9 +102,10 @@ def plan_epsilon(
 
 
 def _sample_errors(
-    evaluation: Evaluation, method: Method, epsilon: float, size: int, repeats: int
+    evaluation: Evaluation, method: Method, scenario: Scenario, counts: tuple[int, int]
 ) -> NDArray[np.float64]:
-    stages = evaluation.stages(evaluation.scenario.replace(epsilon=epsilon, **method.changes), fitted=method.split)
+    size, repeats = counts
+    stages = evaluation.stages(scenario, fitted=method.split)
     domains, records = [p.domain for p in stages.profiles], stages.records
     errors = np.empty(repeats)
     for r in range(repeats):

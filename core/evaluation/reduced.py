@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.adequacy import fit_mse, fit_radial
 from core.channel import Channel
-from core.data_stages import Progress
+from core.data_stages import Progress, Remember, forget
 from core.evaluation.reduced_cases import CONFIGURATIONS, Floats, ReducedCase, build_case, choose_cases
 from core.mechanisms import Problem, build_channel
 from core.mechanisms.optimal import solve_optimal
@@ -127,6 +128,7 @@ def reduced_rows(
     *,
     count: int = CONFIGURATIONS,
     progress: Progress | None = None,
+    remember: Remember = forget,
 ) -> Iterator[Row]:
     """Yield the five designs of every configuration and budget.
 
@@ -140,6 +142,8 @@ def reduced_rows(
         Configurations, evenly chosen among those that fit.
     progress : callable (fraction, sentence), optional
         Told before every configuration and budget; it may raise to stop.
+    remember : callable (key, compute) -> result, optional
+        Keeps what was computed; with the same memory a stopped study goes on where it was.
 
     Yields
     ------
@@ -150,12 +154,13 @@ def reduced_rows(
     """
     chosen = choose_cases(stages, count)
     for i, (pair, tops) in enumerate(chosen):
-        case = build_case(stages, pair, tops)
+        key = (stages.table.digest, stages.scenario.replace(epsilon=1.0).digest(), pair, tops)
+        case = remember(("reduced case", *key), partial(build_case, stages, pair, tops))
         for j, epsilon in enumerate(epsilons):
             if progress is not None:
                 done = (i + j / len(epsilons)) / len(chosen)
                 progress(done, f"Reduced domain {case.name} ({i + 1} of {len(chosen)}) at epsilon {epsilon:g}")
-            yield from solve_case(case, float(epsilon))
+            yield from remember(("reduced rows", *key, float(epsilon)), partial(solve_case, case, float(epsilon)))
 
 
 def summarise_reduced(frame: pd.DataFrame) -> pd.DataFrame:

@@ -139,13 +139,14 @@ class Evaluation:
 
         key = (
             "test records",
-            *self._key(stages.scenario, "p", "domain", "attributes", "target"),
+            *self.key(stages.scenario, "p", "domain", "attributes", "target"),
             stages.groups,
             fitted,
         )
         return self.remember(key, compute)  # type: ignore[no-any-return]
 
-    def _key(self, scenario: Scenario, *names: str) -> tuple[Any, ...]:
+    def key(self, scenario: Scenario, *names: str) -> tuple[Any, ...]:
+        """Return what a result depends on besides its own name: table, task, test rows, seed and the named knobs."""
         own = None if self.task is None else self.task.digest
         rows = zlib.crc32(self.split.test.tobytes())
         return (self.table.digest, own, rows, scenario.seed, scenario.digest(*names))
@@ -164,7 +165,7 @@ class Evaluation:
         """
         chosen = find_method(method) if isinstance(method, str) else method
         knobs = (scenario or self.scenario).replace(epsilon=float(epsilon), **chosen.changes)
-        key = ("evaluation row", *self._key(knobs), chosen.name, chosen.measure, chosen.split, self.repeats)
+        key = ("evaluation row", *self.key(knobs), chosen.name, chosen.measure, chosen.split, self.repeats)
         return dict(self.remember(key, lambda: self._compute(chosen, knobs)))
 
     def rows(self, methods: Sequence[str] | None, epsilons: Sequence[float]) -> Iterator[Row]:
@@ -215,7 +216,7 @@ class Evaluation:
         def stages_of(name: str) -> Stages:
             return self.stages(scenario.replace(**find_method(name).changes), fitted=fitted)
 
-        key = ("joint design", *self._key(scenario), fitted)
+        key = ("joint design", *self.key(scenario), fitted)
         found: JointDesign = self.remember(key, lambda: refine_jointly(stages_of))
         return found
 

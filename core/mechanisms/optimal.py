@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController
 
 from core import limits
 from core.channel import Channel, exact_channel
@@ -194,6 +194,9 @@ def solve_problem(
         if _needs_fallback(solution, reduced.programme, stop):
             other = _solve_again(reduced.programme, stop)
             solution = _combine(solution, _finish(problem, reduced, other, reduced.programme.rows))
+        if solution.channel.expected_loss > float(reduced.programme.costs.sum(axis=0).min()):
+            # An optimum below what integers resolve: the constant needs no resolution.
+            solution = _combine(solution, _finish(problem, reduced, *solve_constant(reduced.programme)))
     channel = solution.channel
     closed = channel.expected_loss - channel.lower_bound <= tolerance * channel.expected_loss
     return replace(solution, status="optimal") if closed else solution
@@ -266,8 +269,8 @@ def _threads() -> ThreadpoolController:
 
 def _solve_reduced(programme: Programme, stop: Limits, hint: Hint | None) -> tuple[Bracketed, RatioRows]:
     constant, rows = solve_constant(programme)
-    if constant.loss - constant.lower_bound <= stop.tolerance * constant.loss:
-        return constant, rows
+    if constant.loss - constant.lower_bound <= stop.tolerance * constant.loss or not len(programme.rows):
+        return constant, rows  # also where all points are one
     closed = solve_top_response(programme)
     if closed is not None:
         return closed, programme.rows

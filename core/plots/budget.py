@@ -265,7 +265,7 @@ def _shares(view: BudgetView, shown: Sequence[int]) -> Part:
          "line": {"color": UNIFORM, "width": 2.5, "dash": LOOKS["uniform"].dash},
          "hovertemplate": f"uniform split {sig(equal)}<extra></extra>"},
     ]  # fmt: skip
-    notes = [panel("Share of epsilon", xref="paper", yref="paper", xshift=-_LEFT) | {"y": 0.445}]
+    notes = [panel(_title_of_shares(view), xref="paper", yref="paper", xshift=-_LEFT) | {"y": 0.445}]
     font = {"size": 12.5, "color": "@text"}
     for row, k in enumerate(shown):
         traces.append(_end_of_share(view, k, row))
@@ -274,11 +274,26 @@ def _shares(view: BudgetView, shown: Sequence[int]) -> Part:
         notes.append(note(sig(shares[k]), xref="paper", yref="y", x=_SPLIT, y=row, xanchor="right", font=font))
     right = max(max(shares) * 1.06, equal * 1.2)
     axes = {
-        "xaxis": axis("epsilon given to the group", domain=[0.135, _SPLIT - 0.055], anchor="y", range=[0, right],
+        "xaxis": axis(_how_shares_combine(view), domain=[0.135, _SPLIT - 0.055], anchor="y", range=[0, right],
                       nticks=4),
         "yaxis": bare(domain=[0, 0.445], anchor="x", range=[height - 0.4, -0.6]),
     }  # fmt: skip
     return traces, axes, notes
+
+
+def _title_of_shares(view: BudgetView) -> str:
+    none = sum(share == 0 for share in view.design.allocation)
+    return "Share of epsilon" + (f"; {none} of {len(view.names)} get none" if none else "")
+
+
+def _how_shares_combine(view: BudgetView) -> str:
+    """Return how the groups' budgets make up the total: ||epsilon||_q <= total, 1/p + 1/q = 1."""
+    q = view.budgets.allocation.q
+    if math.isinf(q):
+        return "group's epsilon; each may be the total"
+    if q == 1.0:
+        return "group's epsilon; they add up to the total"
+    return "group's epsilon; squares add up" if q == 2.0 else f"group's epsilon; powers {q:.3g} add up"
 
 
 def _end_of_share(view: BudgetView, k: int, row: int) -> Mark:

@@ -184,7 +184,7 @@ def table_channels(view: ChannelView) -> pd.DataFrame:
             "mechanism": [c.mechanism for c in channels],
             "expected loss": losses,
             "OPT would save": [max(1 - optimal / loss, 0.0) if loss > 0 else 0.0 for loss in losses],
-            "against zero information": [loss / zero - 1 if zero > 0 else math.nan for loss in losses],
+            "against zero information": [_above(loss, zero) for loss in losses],
             "certified epsilon": [c.certified_epsilon for c in channels],
             "declared epsilon": [c.epsilon for c in channels],
         }
@@ -237,3 +237,10 @@ def table_factorised(channel: FactorisedChannel, names: Sequence[str]) -> pd.Dat
             "certified epsilon": [part.certified_epsilon for part in channel.parts],
         }
     )
+
+
+def _above(loss: float, zero: float) -> float:
+    """Return loss / zero - 1, with 0 for what is rounding only; nan where zero information loses nothing."""
+    if zero <= 0:
+        return math.nan
+    return 0.0 if math.isclose(loss, zero, rel_tol=1e-12) else loss / zero - 1

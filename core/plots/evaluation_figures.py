@@ -1,32 +1,17 @@
 """Figures of an evaluation without the app: losses by method, sweeps, reduced domains, the attacker."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import pandas as pd
 
-from core.plots.palette import CATEGORICAL, LOOKS
+from core.plots.evaluation_looks import line, look_of
+from core.plots.palette import CATEGORICAL
 from core.plots.template import Mark, Picture, axis, escape, heading, sig
 from core.plots.template import layout as sheet
 
 HEIGHT: Final = 460
 LEFT: Final = 56
 RIGHT: Final = 190
-_LOOK: Final = {
-    "SPL+DPN": (LOOKS["DPN"].colour, "dot", "circle-open"),
-    "ALC+DPN": (LOOKS["DPN"].colour, "solid", "circle"),
-    "SPL+RMP": (LOOKS["remapped"].colour, "dot", "triangle-up-open"),
-    "ALC+RMP": (LOOKS["remapped"].colour, "dash", "triangle-up"),
-    "DepHDP-m": (LOOKS["OPT"].colour, "solid", "diamond"),
-    "DepHDP-r": (LOOKS["OPT"].colour, "dash", "diamond-open"),
-    "DepHDP-m-s": ("#882255", "solid", "cross"),
-    "DepHDP-r-s": ("#882255", "dash", "cross-open"),
-    "DepHDP tuned": (LOOKS["tuned"].colour, "solid", "square"),
-    "Bound-m": ("@neutral", "dot", "line-ew"),
-    "Bound-r": ("@neutral", "dashdot", "line-ew"),
-    "zero information": ("@muted", "longdash", "line-ew"),
-}
-"""Colour, dash and symbol per method; other methods take the next free colour."""
 _AXES: Final = {
     "loss": "Loss",
     "groups": "Number of groups",
@@ -34,24 +19,6 @@ _AXES: Final = {
     "tau_group": "grouping threshold (tau_group)",
     "tau_dpn": "score threshold (tau_dpn)",
 }
-
-
-def _look(name: str, position: int) -> tuple[str, str, str]:
-    return _LOOK.get(name, (CATEGORICAL[position % len(CATEGORICAL)], "solid", "circle"))
-
-
-def _line(name: str, x: Sequence[float], y: Sequence[float], look: tuple[str, str, str]) -> Mark:
-    colour, dash, symbol = look
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": escape(name),
-        "x": list(x),
-        "y": list(y),
-        "line": {"color": colour, "dash": dash, "width": 2},
-        "marker": {"color": colour, "symbol": symbol, "size": 7},
-        "hovertemplate": f"{escape(name)}<br>%{{x:.6g}}<br>%{{y:.6g}}<extra></extra>",
-    }
 
 
 def _picture(lines: list[Mark], title: str, across: str, *, name: str, alt: str, table: pd.DataFrame) -> Picture:
@@ -69,11 +36,11 @@ def _picture(lines: list[Mark], title: str, across: str, *, name: str, alt: str,
 
 def plot_methods(frame: pd.DataFrame, unit: str) -> Picture:
     """Draw the loss of every method against the budget, with 1.96 standard deviations between repeats."""
-    lines = []
+    lines: list[Mark] = []
     for i, (method, part) in enumerate(frame.groupby("method", sort=False)):
-        line = _line(str(method), part["epsilon"].tolist(), part["loss"].tolist(), _look(str(method), i))
+        drawn = line(str(method), part["epsilon"].tolist(), part["loss"].tolist(), look_of(str(method), i))
         spread = {"type": "data", "array": (1.96 * part["sd"]).tolist(), "thickness": 1, "width": 3}
-        lines.append(line | {"error_y": spread})
+        lines.append(drawn | {"error_y": spread})
     last = frame[frame["epsilon"] == frame["epsilon"].max()].sort_values("loss").iloc[0]
     alt = (
         f"Loss by method and epsilon; at epsilon {last['epsilon']:g} {last['method']} loses least, {sig(last['loss'])}."
@@ -93,7 +60,7 @@ def plot_sweep(frame: pd.DataFrame, x: str, y: str) -> Picture:
         colour = CATEGORICAL[i % len(CATEGORICAL)]
         kept = part.drop_duplicates(x)
         dash = "dash" if str(words[0]).endswith("r") else "solid"
-        lines.append(_line(name, kept[x].tolist(), kept[y].tolist(), (colour, dash, "circle")))
+        lines.append(line(name, kept[x].tolist(), kept[y].tolist(), (colour, dash, "circle")))
     limit = f", largest domain {int(frame['tau_dim'].iloc[0])}" if "tau_dim" in frame else ""
     alt = f"{_AXES[y]} against the {_AXES[x]}{limit}."
     return _picture(lines, f"{_AXES[y]}{limit}", _AXES[x], name=f"sweep_{x}_{y}", alt=alt, table=frame)
@@ -103,7 +70,7 @@ def plot_reduced(frame: pd.DataFrame) -> Picture:
     """Draw how the loss reduction of each design against all-DPN spreads over configurations and budgets."""
     boxes: list[Mark] = []
     for method, part in frame.groupby("method", sort=False):
-        colour = _look(str(method), len(boxes))[0]
+        colour = look_of(str(method), len(boxes))[0]
         boxes.append(
             {"type": "box", "name": escape(method), "y": part["loss_reduction"].tolist(), "boxpoints": "all",
              "line": {"color": colour}, "marker": {"color": colour, "size": 4}, "jitter": 0.4, "pointpos": 0}
@@ -117,7 +84,7 @@ def plot_attacker(frame: pd.DataFrame) -> Picture:
     gains = frame.assign(gain=100.0 * (frame["posterior"] - frame["prior"]))
     mean = gains.groupby(["method", "epsilon"], sort=False, as_index=False)["gain"].mean()
     lines = [
-        _line(str(method), part["epsilon"].tolist(), part["gain"].tolist(), _look(str(method), i))
+        line(str(method), part["epsilon"].tolist(), part["gain"].tolist(), look_of(str(method), i))
         for i, (method, part) in enumerate(mean.groupby("method", sort=False))
     ]
     alt = "What a Bayesian attacker gains over guessing from the prior, mean over attributes and groups."

@@ -154,7 +154,7 @@ def _panel(view: RecordView, step: BlockStep, number: str, notes: list[Mark], li
     look = LOOKS["OPT" if view.is_optimised(step) else "DPN"]
     shown = listed_states(step)
     x, y = f"x{number}", f"y{number}"
-    subtitle = f"{block.channel.mechanism.split(',')[0]}, epsilon {sig(block.channel.certified_epsilon)}"
+    subtitle = f"{block.channel.mechanism.split(',')[0]}, certified {sig(block.channel.certified_epsilon)}"
     if step.projected:
         subtitle = f"nearest state, {sig(step.moved)} away"
     notes.append(small(f"<b>{escape(shorten(view.name(step), limit))}</b>", x, y, yshift=20))

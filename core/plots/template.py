@@ -71,6 +71,7 @@ class Picture:
         frame["font"] = {"color": "@text", "family": "Arial, Helvetica, sans-serif", **frame.get("font", {})}
         frame["shapes"] = [*frame.get("shapes", ()), *(self._rectangle(r) for r in self.regions)]
         frame["annotations"] = list(frame.get("annotations", ()))
+        frame |= {name: _within(part) for name, part in frame.items() if isinstance(part, dict) and "domain" in part}
         for handle in self.handles:
             frame["shapes"].append(_rule(handle))
             frame["annotations"].append(self._flag(handle))
@@ -131,6 +132,11 @@ class Picture:
             "borderpad": 3,
             "font": {"size": FONT, "color": "@bg"},
         }
+
+
+def _within(axis: Mark) -> Mark:
+    """Return an axis whose domain lies in [0, 1]: sums of gaps and widths may miss the ends by a rounding."""
+    return axis | {"domain": [min(max(end, 0.0), 1.0) for end in axis["domain"]]}
 
 
 def _reference(axis: str) -> str:

@@ -36,6 +36,8 @@ NAME_LIMIT: Final = 100
 SHOWN: Final = 40
 """Characters of a cell that a sentence quotes."""
 
+_INVISIBLE = r"[\s\x00-\x1f\x7f-\x9f\ufeff\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
+"""Line ends, control characters, and marks that turn the direction of what follows a name in a sentence."""
 _DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"
 _INFINITY = r"[+\-−]?(?:[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|∞)"
 _THOUSANDS: Final = {".": ",'’\u00a0\u202f ", ",": ".'’\u00a0\u202f "}
@@ -48,6 +50,17 @@ def number_pattern(decimal: str) -> str:
     return rf"[+\-−]?(?:{whole}(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?\s?%?|{_INFINITY}"
 
 
+def one_line(text: str, length: int | None = None) -> str:
+    r"""Return the start of a text for use inside a sentence: no line ends, control characters or marks of direction.
+
+    Examples
+    --------
+    >>> one_line("a\r\nb c", 4)
+    'a b'
+    """
+    return re.sub(_INVISIBLE, " ", text[:length])
+
+
 def unique_names(raw: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return distinct, single-line, non-empty column names, and findings about what was changed.
 
@@ -58,7 +71,7 @@ def unique_names(raw: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     findings, names = [], []
     for position, text in enumerate(raw, start=1):
-        name = re.sub(r"[\s\x00-\x1f\x7f\ufeff]+", " ", text).strip()
+        name = one_line(text).strip()
         if not name:
             findings.append(f"Column {position} has no name and is called 'column {position}'.")
         if len(name) > NAME_LIMIT:
@@ -107,9 +120,10 @@ def convert_text(cells: "pd.Series[str]", name: str, decimal: str, lines: NDArra
         if counts[present.index[numeric]].sum() >= MOSTLY * counts[present.index].sum():
             stray = present.index[~numeric]
             first = int(np.flatnonzero(np.isin(codes, stray))[0])
+            shown = one_line(distinct[codes[first]], SHOWN)
             findings.append(
                 f"Column '{name}' is read as text because {counts[stray].sum()} of its {counts[present.index].sum()} "
-                f"values are not numbers, first '{distinct[codes[first]][:SHOWN]}' in line {lines[first]}; correct or "
+                f"values are not numbers, first '{shown}' in line {lines[first]}; correct or "
                 "empty them if it should be numeric."
             )
         dates = _to_dates(present, name, findings)
@@ -142,9 +156,8 @@ def _to_numbers(present: pd.Series, counts: NDArray[Any], name: str, decimal: st
     grouped = _matches(present, rf".*\d[{_THOUSANDS[decimal]}]\d.*")
     if grouped.any():
         first = int(np.argmax(grouped))
-        findings.append(
-            f"Column '{name}' has thousands separators: {present.iloc[first]} is read as {float(plain[first]):.15g}."
-        )
+        shown = one_line(present.iloc[first], SHOWN)
+        findings.append(f"Column '{name}' has thousands separators: {shown} is read as {float(plain[first]):.15g}.")
     numbers = pd.Series([float(text) for text in plain], index=present.index, dtype="float64")
     infinite = ~np.isfinite(numbers)
     if infinite.any():

@@ -56,6 +56,9 @@ REFUSED: Final = (
 )
 """First bytes, what they mean, and the remedy."""
 
+SEPARATOR_LINE: Final = re.compile(r'"?sep=."?(?:\r\n|\r|\n)', re.IGNORECASE)
+"""A line before the names with which spreadsheets tell one another the separator; it is no row."""
+
 _SPACE = "\u00a0\u202f "
 _NUMBER = re.compile(
     rf"[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{{1,3}}([,.'{_SPACE}]\d{{3}})+([.,]\d+)?)(e[+-]?\d+)?\s?%?", re.IGNORECASE
@@ -181,8 +184,13 @@ def _decodes(content: bytes, encoding: str) -> bool:
 
 
 def sample_text(content: bytes, encoding: str) -> str:
-    """Return the start of a text, at most `SAMPLE_BYTES` long and cut at a line end where it has one."""
+    """Return the start of a text, at most `SAMPLE_BYTES` long and cut at a line end where it has one.
+
+    A line that only names the separator is left out: what follows tells it too.
+    """
     text = content[:SAMPLE_BYTES].decode(encoding, errors="ignore").replace("\r\n", "\n").replace("\r", "\n")
+    named = SEPARATOR_LINE.match(text)
+    text = text[named.end() :] if named else text
     if len(content) <= SAMPLE_BYTES or "\n" not in text:
         return text
     return text[: text.rindex("\n") + 1]

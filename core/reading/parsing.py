@@ -18,7 +18,7 @@ import pyarrow as pa
 from core import limits
 from core.errors import InputError
 from core.reading.cells import convert_text, unique_names
-from core.reading.dialect import Dialect
+from core.reading.dialect import SEPARATOR_LINE, Dialect
 
 CONTENT_ERRORS: Final = (
     ArithmeticError,
@@ -76,6 +76,8 @@ def unzip(content: bytes) -> bytes:
     try:
         with gzip.open(io.BytesIO(content)) as stream:
             data = stream.read(allowed + 1)
+        if data.startswith(b"\x1f\x8b"):
+            raise InputError("file", "The gzip file holds another gzip file; unpack it once and give what is inside.")
     except (OSError, EOFError, zlib.error) as error:
         raise InputError("file", "The gzip file is damaged; pack it again or give it unpacked.") from error
     if len(data) > allowed:
@@ -102,14 +104,16 @@ def check_cells(rows: int, width: int) -> None:
 
 
 def read_rows(stream: io.TextIOBase, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line at which each record starts and its fields; blank lines are skipped.
+    """Yield the line at which each record starts and its fields; blank lines, and one naming a separator, are skipped.
 
     Raises
     ------
     InputError
         If a quote is left open, or a field is longer than the csv module takes, which is what that causes.
     """
-    lines = itertools.chain(stream, (END,))  # an open quote swallows the end mark, and so gives itself away
+    first = stream.readline()
+    first = "\n" if SEPARATOR_LINE.fullmatch(first) else first
+    lines = itertools.chain((first,), stream, (END,))  # an open quote swallows the end mark, and so gives itself away
     reader = csv.reader(
         lines, delimiter=dialect.separator or ",", quotechar=dialect.quote or '"', escapechar=dialect.escape
     )

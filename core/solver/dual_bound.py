@@ -60,7 +60,8 @@ class DualBound:
             inflow, outflow = into @ drained, out_of @ drained
             if (inflow <= outflow).all():
                 break
-            share = outflow / np.maximum(inflow, np.finfo(float).tiny) * (1 - 4 * _ULP)
+            with np.errstate(over="ignore"):  # only shares below 1 are used
+                share = outflow / np.maximum(inflow, np.finfo(float).tiny) * (1 - 4 * _ULP)
             drained[self._guarded] *= np.where(inflow > outflow, share, 1.0)[head]
         return drained
 

@@ -16,6 +16,14 @@ NEWTON_STEPS: Final = 12
 """Most Newton steps of a fit; an output that takes more is used instead."""
 _STEP_BACK: Final = 0.95
 """Share of the way to the boundary that a Newton step may take."""
+_DEAREST: Final = 1e250
+"""Largest multiplier of a sweep: sums of such still are numbers."""
+
+
+def _afford(want: FloatArray, ratio: float) -> FloatArray:
+    """Return want / ratio, bounded where the ratio vanishes: what costs so much proves nothing, but stays a number."""
+    with np.errstate(over="ignore"):
+        return np.minimum(want / max(ratio, np.finfo(float).tiny), _DEAREST)
 
 
 def price_line(rows: RatioRows, epsilon: float, reduced: FloatArray) -> FloatArray:
@@ -40,7 +48,7 @@ def price_line(rows: RatioRows, epsilon: float, reduced: FloatArray) -> FloatArr
     for k in range(count):
         surplus, want = np.maximum(carried, 0.0), np.maximum(-carried, 0.0)
         multipliers[count + k] = surplus
-        multipliers[k] = want / ratio[k]
+        multipliers[k] = _afford(want, ratio[k])
         carried = reduced[k + 1] + ratio[k] * surplus - multipliers[k]
     return multipliers
 
@@ -61,7 +69,7 @@ def price_nominal(rows: RatioRows, epsilon: float, reduced: FloatArray) -> Float
         g = costs - potentials.
     """
     ratio = float(rows.ratios(epsilon)[-1])
-    wanted = np.maximum(-reduced, 0.0) / max(ratio, np.finfo(float).tiny)
+    wanted = _afford(np.maximum(-reduced, 0.0), ratio)
     surplus = np.maximum(reduced, 0.0)
     given, drawn = surplus.sum(axis=0), wanted.sum(axis=0)
     short = np.minimum(1.0, given / np.where(drawn > 0, drawn, 1.0))

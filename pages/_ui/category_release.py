@@ -105,7 +105,10 @@ def _row(token: Hashable, codes: NDArray[np.int64], d: int, settings: CategorySe
         )  # fmt: skip
         if _last(token, settings) is None:
             again = int(state.option("answer_seed", 1)) + 1
-            st.button("Simulate again", key="simulate_again", on_click=lambda: state.set_option("answer_seed", again))
+            st.button(
+                "Simulate again", key="simulate_again", on_click=lambda: state.set_option("answer_seed", again),
+                help="Draws other example answers; nothing is released.",
+            )  # fmt: skip
         if made:
             total = sum(max(release.certified_epsilons) for release in made)
             times = "once" if len(made) == 1 else f"{len(made)} times"

@@ -187,7 +187,10 @@ def study() -> None:
             inputs.option("study_runs", 500), options=(50, 200, 500), label="Lists drawn", help="The paper draws 500."
         )  # fmt: skip
         wanted = (kind, d, tiers, runs, state.scenario().seed)
-        st.button("Run", key="study_run", on_click=lambda: state.set_option("study_wanted", wanted))
+        st.button(
+            "Run", key="study_run", on_click=lambda: state.set_option("study_wanted", wanted),
+            help="Draws the lists and compares the chains on them; nothing is released.",
+        )  # fmt: skip
     result = late.recall("study", wanted)
     if result is None and state.option("study_wanted") == wanted:
         with outputs.working("Comparing on random lists", token=f"study {wanted}", height=STUDY_HEIGHT) as progress:

@@ -37,8 +37,9 @@ def stepper() -> str:
             inputs.Cell("concept", concepts_state.concept(), concepts_state.show),
             options=concepts_state.CONCEPTS,
             label="Concept",
+            help="Which idea is shown; every one keeps its own settings.",
         )
-        with st.popover("For the class", key="for_the_class"):
+        with st.popover("For the class", key="for_the_class", help="Presets, the worksheet, the presenter view."):
             _for_the_class()
     return str(chosen)
 
@@ -52,7 +53,10 @@ def _for_the_class() -> None:
         help="Sets every concept of this page at once and forgets all answers.",
     )
     st.caption(PRESETS[now].purpose)
-    st.button("Reset to this preset", key="concepts_reset", on_click=concepts_state.use_preset, args=(now,))
+    st.button(
+        "Reset to this preset", key="concepts_reset", on_click=concepts_state.use_preset, args=(now,),
+        help="Puts every concept back and forgets all answers.",
+    )  # fmt: skip
     st.download_button(
         "Worksheet to print",
         data=lambda: write_worksheet(concepts_state.settings()).encode("utf-8"),
@@ -79,10 +83,10 @@ def presenter() -> str:
     at = keys.index(chosen)
     with st.container(horizontal=True, gap="small", key="presenter_keys", vertical_alignment="center"):
         st.button("Back", key="present_back", on_click=concepts_state.step, args=(-1,), shortcut=BACK_KEY,
-                  disabled=at == 0)  # fmt: skip
+                  disabled=at == 0, help="The concept before; the key P.")  # fmt: skip
         st.button("Next", key="present_next", on_click=concepts_state.step, args=(1,), shortcut=NEXT_KEY,
-                  disabled=at == len(keys) - 1)  # fmt: skip
+                  disabled=at == len(keys) - 1, help="The next concept; the key N.")  # fmt: skip
         st.button("Leave", key="present_leave", on_click=state.set_option, args=(concepts_state.PRESENTING, False),
-                  shortcut=LEAVE_KEY)  # fmt: skip
+                  shortcut=LEAVE_KEY, help="Back to the page with its controls; the key Esc.")  # fmt: skip
         st.html(f"<span>{at + 1} of {len(keys)}: {concepts_state.CONCEPTS[chosen]}</span>", width="content")
     return chosen

@@ -7,6 +7,7 @@ import streamlit as st
 from core.concepts import EXERCISES, Exercise, build_exercise, check_answer
 from pages._ui import concepts_state, inputs, outputs, state
 
+_CHOOSE = "It is checked at once, with a reply to the typical wrong answer."
 _UNANSWERED = "Choose an answer"
 
 
@@ -48,7 +49,7 @@ def _ask(chosen: Exercise) -> float | str | None:
     name = f"exercise_{chosen.key}"
     if chosen.options:
         options = {"": _UNANSWERED, **{option: option for option in chosen.options}}
-        said = inputs.choice(inputs.Cell(name, given or "", write), options=options, label="Your answer")
+        said = inputs.choice(inputs.Cell(name, given or "", write), options=options, label="Your answer", help=_CHOOSE)
         return said or None
     inputs.number(
         inputs.Cell(name, float(given or 0.0), write), bounds=(0.0, 1e12), step=0.1, digits=3, label="Your answer",
@@ -60,11 +61,12 @@ def _ask(chosen: Exercise) -> float | str | None:
 def _help(chosen: Exercise) -> None:
     """Offer the hint and the answer; both belong to the question as it stands."""
     with st.container(horizontal=True, gap="small", key="exercise_help"):
-        for word in ("Hint", "Answer"):
+        for word, help in (("Hint", "One step towards the answer."), ("Answer", "The answer and why.")):
             st.button(
                 word,
                 key=f"exercise_{word.lower()}",
                 type="tertiary",
+                help=help,
                 on_click=state.set_option,
                 args=(f"exercise_{word.lower()}", chosen.question),
             )

@@ -210,7 +210,10 @@ def _answers(asked: Asked, settings: NoiseSettings, recipients: tuple[str, ...])
         )  # fmt: skip
         if last is None:
             again = int(state.option("answer_seed", 1)) + 1
-            st.button("Simulate again", key="simulate_again", on_click=lambda: state.set_option("answer_seed", again))
+            st.button(
+                "Simulate again", key="simulate_again", on_click=lambda: state.set_option("answer_seed", again),
+                help="Draws other example answers; nothing is released.",
+            )  # fmt: skip
         if made:
             total = sum(max(release[0].certified_epsilons) for release in made)
             times = "once" if len(made) == 1 else f"{len(made)} times"
@@ -308,7 +311,10 @@ def _later(release: CountRelease, token: Hashable) -> None:
             help="A recipient who comes later; the answer is drawn from the released ones, without the data.",
             show_ends=False,
         )  # fmt: skip
-        st.button("Add this tier", key="add_tier", on_click=_add, args=(release, float(budget), token))
+        st.button(
+            "Add this tier", key="add_tier", on_click=_add, args=(release, float(budget), token),
+            help="Draws its answer from those of the neighbouring tiers; it is a release.",
+        )  # fmt: skip
     wrong = wrong_insertion_epsilon((2.0, 1.3, 0.6))
     st.caption(
         "The answer is drawn given both neighbours. Drawn from the higher one alone at budgets 2, 1.3, 0.6, the two "

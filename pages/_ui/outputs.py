@@ -19,6 +19,8 @@ from pages._ui import state
 HEAD_HEIGHT: Final = 118
 MEANS_HEIGHT: Final = 50
 CONTROLS_WIDTH: Final = 200
+LAZY_TABS = True
+"""Whether closed tabs stay empty; tests without a browser, which cannot open one, draw them all."""
 _STYLED_ROWS: Final = 2000
 """Above this many rows a table shows plain numbers: styling them would be slow."""
 _TICK: Final = 0.08
@@ -154,9 +156,12 @@ def tabs(
         parts["Details"] = details
     if not parts:
         return
-    for tab, draw in zip(st.tabs(list(parts)), parts.values(), strict=True):
-        with tab:
-            draw()
+    # Only the open tab is drawn: what is hidden would still be computed, sent and laid out after every drag.
+    opened = st.tabs(list(parts), key=f"tabs_{name}", on_change="rerun" if LAZY_TABS else "ignore")
+    for tab, draw in zip(opened, parts.values(), strict=True):
+        if tab.open is not False:
+            with tab:
+                draw()
 
 
 def _method(method: str) -> None:
@@ -176,6 +181,7 @@ def table(frame: pd.DataFrame, *, name: str) -> None:
         on_click="ignore",
         type="tertiary",
         icon=":material/download:",
+        help="The table above as CSV, at full precision.",
     )
 
 
@@ -199,7 +205,7 @@ def empty(sentence: str, button: str, on_click: Callable[[], None], *, height: i
     """Show the empty state where the figure will be: one sentence and the button that fills it."""
     with st.container(height=height, key="empty", horizontal_alignment="center", vertical_alignment="center"):
         st.html(f'<p class="empty">{_rich(sentence)}</p>', width="content")
-        st.button(button, key="empty_button", on_click=on_click)
+        st.button(button, key="empty_button", on_click=on_click, help="Fills this page; it can be undone.")
 
 
 def refusal(sentence: str) -> None:
@@ -250,7 +256,10 @@ def working(
     place = st.empty()
     with place.container(height=height, border=False, key=f"working_{name}"):
         bar = st.progress(0.0, text=html.escape(sentence))
-        st.button("Stop", key=f"working_stop_{name}", on_click=lambda: state.set_option("stopped", token))
+        st.button(
+            "Stop", key=f"working_stop_{name}", on_click=lambda: state.set_option("stopped", token),
+            help="Stops this computation; what was done so far is kept.",
+        )  # fmt: skip
     last, done = 0.0, False
 
     def progress(fraction: float, words: str) -> None:

@@ -97,8 +97,9 @@ def _random(kind: str) -> Budgets:
         )  # fmt: skip
         budgets = normal_list(float(which), float(which) ** 2, _tiers(), rng=rng)
     st.button(
-        "Draw another", key="tier_redraw", on_click=lambda: state.set_option("tier_seed", seed + 1), width="stretch"
-    )
+        "Draw another", key="tier_redraw", on_click=lambda: state.set_option("tier_seed", seed + 1), width="stretch",
+        help="Another list of the same kind, from the next seed.",
+    )  # fmt: skip
     return budgets
 
 

@@ -46,8 +46,16 @@ def _warn(plan: ReleasePlan) -> None:
             "times, so whoever gets the pack learns that such people exist."
         )
         with st.container(horizontal=True, gap="small", key="remedies"):
-            st.button("Merge rare states", key="merge_states", on_click=_merge)
-            st.button("Use all combinations", key="all_states", on_click=lambda: state.update(domain="product"))
+            st.button(
+                "Merge rare states", key="merge_states", on_click=_merge,
+                help=f"States of fewer than {RARE} records count as their nearest neighbours, and the design is solved "
+                "anew: more private, since no state tells of one person.",
+            )  # fmt: skip
+            st.button(
+                "Use all combinations", key="all_states", on_click=lambda: state.update(domain="product"),
+                help="States are all combinations of levels: the most private, since they tell nothing of which "
+                "occur; larger domains cost more.",
+            )  # fmt: skip
     elif plan.domain not in ("product", "declared"):
         outputs.remark(
             f"The states are combinations that occur in the table, each at least {RARE} times; the pack tells which "

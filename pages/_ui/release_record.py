@@ -49,7 +49,8 @@ def controls(plan: ReleasePlan) -> RecordView:
 def _try_another(plan: ReleasePlan, codes: list[int]) -> list[int]:
     """Offer another level for one attribute, to see where a record outside the states goes."""
     attributes = plan.records.attributes
-    with st.popover("Try another value", width="stretch", key="try_value"):
+    help = "See where a record that the table may not hold would go."
+    with st.popover("Try another value", width="stretch", key="try_value", help=help):
         names = {_AS_IT_IS: "none", **{i: a.name for i, a in enumerate(attributes)}}
         changed = inputs.choice(
             inputs.option(f"release_changed {plan.table.digest[:8]}", _AS_IT_IS), options=names, label="Attribute",

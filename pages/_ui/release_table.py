@@ -85,6 +85,7 @@ def _show(plan: ReleasePlan) -> None:
         st.download_button(
             "Download released table", data=lambda: to_csv(release.frame, types), file_name="released.csv",
             mime="text/csv", key="download_release", on_click="ignore", icon=":material/download:",
+            help="Columns in the order and form of the table; cells that a spreadsheet would run are defused.",
         )  # fmt: skip
         st.caption(f"{words}.")
     st.dataframe(release.frame.head(PREVIEW), hide_index=True, width="stretch", key="released_rows")

@@ -28,6 +28,7 @@ SECTIONS: Final = {
     "Learn": (("concepts", "Concepts"),),
 }
 """File and title of every page; a page is in the menu when its file exists."""
+_SOURCE_HELP: Final = "A bundled table, or your upload. Each keeps a scenario of its own."
 _EPSILON_SLIDER: Final = (0.25, 10.0)
 _EXPONENTS: Final = {1.0: "1", 2.0: "2", float("inf"): "∞", 0.0: "other"}
 _OTHER: Final = 0.0
@@ -92,21 +93,25 @@ def main() -> None:
 def sidebar() -> None:
     """Show what is global: data set, task, epsilon, metric, undo, pins, save and open."""
     source = inputs.Cell("source", state.source(), state.choose_source)
-    inputs.choice(source, options=text.SOURCES, label="Data set")
+    inputs.choice(source, options=text.SOURCES, label="Data set", help=_SOURCE_HELP)
     inputs.choice("task")
     inputs.slider("epsilon", bounds=_EPSILON_SLIDER, step=0.25)
     _exponent()
     with st.container(horizontal=True, gap="small", key="history"):
-        _button("Undo", ":material/undo:", state.undo, "undo", disabled=not state.can_undo())
-        _button("Redo", ":material/redo:", state.redo, "redo", disabled=not state.can_redo())
+        _button("Undo", ":material/undo:", state.undo, "undo", "Takes the last change of a knob back.",
+                disabled=not state.can_undo())  # fmt: skip
+        _button("Redo", ":material/redo:", state.redo, "redo", "Makes the change that was taken back again.",
+                disabled=not state.can_redo())  # fmt: skip
     with st.container(horizontal=True, gap="small", key="pins"):
         for slot in ("A", "B"):
             _pin(slot)
     _save()
 
 
-def _button(label: str, icon: str, action: Any, key: str, *, disabled: bool = False) -> None:
-    st.button(label, icon=icon, key=key, on_click=action, type="tertiary", disabled=disabled, width="stretch")
+def _button(label: str, icon: str, action: Any, key: str, help: str, *, disabled: bool) -> None:
+    st.button(
+        label, icon=icon, key=key, on_click=action, type="tertiary", help=help, disabled=disabled, width="stretch"
+    )
 
 
 def _exponent() -> None:
@@ -120,7 +125,13 @@ def _exponent() -> None:
     cell = inputs.Cell("p", _OTHER if other else p, write)
     inputs.segments(cell, options=_EXPONENTS)
     if other:
-        inputs.number("p", step=0.5, label="Exponent", help="Any number from 1.", show_ends=False)
+        inputs.number(
+            "p",
+            step=0.5,
+            label="Exponent",
+            help="Any number from 1; at the same epsilon a larger one is more private.",
+            show_ends=False,
+        )
 
 
 def _pin(slot: str) -> None:
@@ -129,11 +140,16 @@ def _pin(slot: str) -> None:
         help = "Keep this scenario aside and compare it on every results page."
         st.button(f"Pin {slot}", key=f"pin_{slot}", on_click=state.pin, args=(slot,), help=help, width="stretch")
         return
-    with st.popover(f"{slot} pinned", key=f"pinned_{slot}", width="stretch"):
+    with st.popover(
+        f"{slot} pinned", key=f"pinned_{slot}", width="stretch", help="What is kept aside, to open or drop."
+    ):
         st.html(f'<p class="pinned">{_summary(pinned)}</p>')
-        st.button("Open it", key=f"open_{slot}", on_click=state.open_pin, args=(slot,), width="stretch")
-        st.button("Pin this instead", key=f"repin_{slot}", on_click=state.pin, args=(slot,), width="stretch")
-        st.button("Unpin", key=f"unpin_{slot}", on_click=state.unpin, args=(slot,), width="stretch")
+        for word, key, action, help in (
+            ("Open it", f"open_{slot}", state.open_pin, "Makes the pinned scenario the present one."),
+            ("Pin this instead", f"repin_{slot}", state.pin, "Keeps the present scenario aside in its place."),
+            ("Unpin", f"unpin_{slot}", state.unpin, "Forgets the pinned scenario; the present one stays."),
+        ):
+            st.button(word, key=key, on_click=action, args=(slot,), help=help, width="stretch")
 
 
 def _summary(pinned: state.Pin) -> str:
@@ -155,8 +171,11 @@ def _save() -> None:
             help="Every knob as a file, to open again here or to run without the app.",
             width="stretch",
         )
-        with st.popover("Open", key="open_popover", width="stretch"):
-            st.file_uploader("Saved scenario", type="json", key="open_scenario", max_upload_size=1, on_change=_opened)
+        with st.popover("Open", key="open_popover", width="stretch", help="Opens a scenario that was saved as a file."):
+            st.file_uploader(
+                "Saved scenario", type="json", key="open_scenario", max_upload_size=1, on_change=_opened,
+                help="A file that Save wrote: it sets every knob; the table stays.",
+            )  # fmt: skip
 
 
 def _opened() -> None:

@@ -92,10 +92,11 @@ def _draw() -> None:
             help="Whose loss is compared with that of the optimum.",
         )
         if runner.running:
-            st.button("Stop", key="validation_stop", on_click=runner.stop)
+            st.button("Stop", key="validation_stop", on_click=runner.stop, help="What was solved so far is kept.")
         elif not runner.complete:
             words = f"Run {INSTANCES} instances" if not count else f"Continue from {count}"
-            st.button(words, key="validation_run", on_click=runner.start)
+            help = "Solves random groups in the background and compares score with gain; your table is not used."
+            st.button(words, key="validation_run", on_click=runner.start, help=help)
     if runner.running:
         st.progress(count / INSTANCES, text=f"{count} of {INSTANCES} instances")
     outputs.remark(runner.problem or explain_validation(study, noise))

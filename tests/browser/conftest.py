@@ -42,7 +42,7 @@ def find_chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
-def idle(page: Any, quiet: float = 0.25, timeout: float = 60.0) -> None:
+def idle(page: Any, quiet: float = 0.25, timeout: float = 150.0) -> None:
     """Wait until the app has been idle for `quiet` seconds: a slider reports late, so one idle look proves nothing."""
     end, since = time.monotonic() + timeout, None
     while time.monotonic() < end:

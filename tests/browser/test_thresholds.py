@@ -72,6 +72,7 @@ def test_the_total_is_dragged_on_the_budget_page_and_by_keys(no_refit: Session) 
     assert field(app, "number_epsilon") == field(app, "slider_epsilon") == in_link(app, "epsilon") == dragged
     handle(page, EPSILON).focus()
     page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"**epsilon={dragged - 0.25:g}*")
     app.idle()
     assert value(page, EPSILON) == field(app, "number_epsilon") == in_link(app, "epsilon") == dragged - 0.25
     # The numeric field moves the handle.

@@ -1,13 +1,15 @@
 """The one task pool: order, failures, progress, stopping, and a backend configured from outside."""
 
 import os
+import sys
 import threading
 import time
 
 import joblib
 import pytest
 
-from core.parallel import map_tasks
+from core.errors import InputError
+from core.parallel import SCHEDULER_VARIABLE, cluster, map_tasks
 
 # Local functions travel to other processes by value, so that the workers need not import this project.
 square = lambda x: x * x  # noqa: E731
@@ -96,3 +98,20 @@ def test_an_explicit_single_job_overrules_what_is_configured():
 def test_nonsense_is_refused(options):
     with pytest.raises(ValueError, match="must be"):
         map_tasks(square, [1], **options)
+
+
+def test_without_an_address_tasks_stay_here(monkeypatch):
+    monkeypatch.delenv(SCHEDULER_VARIABLE, raising=False)
+    with cluster() as distributed:
+        assert not distributed
+        assert map_tasks(process_of, range(2), jobs=1) == [os.getpid()] * 2
+
+
+def test_a_cluster_without_its_extra_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match="cluster"), cluster("tcp://127.0.0.1:8786"):
+        pass
+
+
+def test_items_that_are_tuples_or_arrays_arrive_as_they_are():
+    assert map_tasks(lambda pair: pair[0] * pair[1], [(2, 3), (4, 5)], jobs=2, backend="threading") == [6, 20]

@@ -2,7 +2,14 @@
 
 import pytest
 
+from pages._ui import outputs
 from tests.pages.opening import leave_the_strip_out, pass_through_the_app
+
+
+@pytest.fixture(autouse=True)
+def every_tab(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw closed tabs too: the tester cannot open one."""
+    monkeypatch.setattr(outputs, "LAZY_TABS", False)
 
 
 @pytest.fixture

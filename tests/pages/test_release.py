@@ -7,7 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._ui import release_plan, state
+from pages._ui import release_plan, release_report, state
 from tests.pages.opening import opened, start_by_the_main_page, words
 
 QUICK = {"rule": "DPN"}
@@ -163,3 +163,30 @@ def test_the_downloads_are_what_was_released(monkeypatch: pytest.MonkeyPatch) ->
     assert len(rows) == 304
     shown = numbers(app, "cholesterol")
     assert [int(r[0]) for r in rows[1:201]] == shown["age"].tolist()
+
+
+def test_the_report_is_offered_at_two_depths_and_warns_of_rare_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {}
+    maker = release_report._maker
+
+    def spy(plan, depth):  # type: ignore[no-untyped-def]
+        made[depth] = maker(plan, depth)
+        return made[depth]
+
+    monkeypatch.setattr(release_report, "_maker", spy)
+    app = opened("release", **QUICK)
+    assert not app.exception
+    assert [b.proto.label for b in app.get("download_button") if "report" in str(b.proto.id)] == [
+        "Download full report",
+        "Download one page",
+    ]
+    assert "The report warns of it" in words(app)
+    page = made["page"]().decode()  # as the browser asks for it: without a session
+    assert "--sample heart" in page
+    assert "<b>33 combinations</b> were seen" in page
+    assert "<script" not in page
+    app.button(key="merge_states").click().run()
+    merged = made["page"]().decode()
+    assert "--merge-rare" in merged
+    assert "Rarer ones were merged" in merged
+    assert made["full"]().count(b"<figure") == 4
