@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import limits
-from core.coding import MISSING_LABEL, cut_bins, decode, encode_values, to_numbers
+from core.coding import MISSING_LABEL, QUOTED, cut_bins, decode, encode_values, to_numbers
 from core.errors import InputError
 from core.inference import infer
 from core.metric import add_missing_level, component_distance, group_distance, verify_metric
 from core.projection import all_states, compute_expansion, count_rare_states, project, unique_rows
+from core.reading.cells import one_line
 from core.scenario import AttributeSpec, Scenario
 from core.table import Table
 
@@ -197,7 +198,7 @@ def build_attribute(series: pd.Series, spec: AttributeSpec, name: str, *, has_mi
         extra = (f"{MISSING_LABEL} value",)
     if spec.distance is not None:
         own = np.array(spec.distance, dtype=float)
-        verify_metric(own, levels)
+        verify_metric(own, [one_line(level, QUOTED) for level in levels])
         distance = add_missing_level(own) if has_missing else own
     else:
         distance = component_distance(str(spec.kind), len(levels) + has_missing, has_missing=has_missing)

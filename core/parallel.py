@@ -3,13 +3,14 @@
 import os
 import warnings
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 import joblib
 
-from core.errors import InputError
+from core.errors import InputError, SolverError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -112,6 +113,8 @@ def map_tasks(
     ------
     ValueError
         If `jobs` is below 1 or the backend unknown.
+    SolverError
+        If a worker process was killed.
     Exception
         Whatever `function` raises, from the first item (in order) that fails.
 
@@ -132,6 +135,11 @@ def map_tasks(
         for result in stream:
             results.append(result)
             tell(len(results) / len(items), f"{len(results)} of {len(items)} done")
+    except BrokenExecutor as error:
+        raise SolverError(
+            "A worker process ended before its task was done, perhaps for want of memory; run it again with fewer "
+            "workers."
+        ) from error
     finally:
         stream.close()
     return results

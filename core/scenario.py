@@ -15,6 +15,8 @@ from core.errors import InputError
 
 FORMAT: Final = 1
 """Version of the JSON form."""
+DISTANCE_LIMIT: Final = 1e12
+"""Largest entry of an own distance matrix: sums and powers of such stay numbers."""
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "task": ("frequency", "crowdsourcing", "entropy", "mean", "prediction"),
     "domain": ("observed", "product", "declared"),
@@ -109,11 +111,13 @@ class AttributeSpec:
                 raise InputError("levels", "Declared levels must be different texts, at least one.")
         if self.distance is not None:
             good = isinstance(self.distance, tuple) and all(
-                isinstance(row, tuple) and len(row) == len(self.distance) and all(_is_finite(v) for v in row)
+                isinstance(row, tuple) and len(row) == len(self.distance) and all(_is_distance(v) for v in row)
                 for row in self.distance
             )
             if not good:
-                raise InputError("distance", "An own distance matrix must be a square table of finite numbers.")
+                raise InputError(
+                    "distance", f"An own distance matrix must be a square table of numbers up to {DISTANCE_LIMIT:g}."
+                )
 
 
 @dataclass(frozen=True)
@@ -282,6 +286,10 @@ def _read_spec(item: object) -> AttributeSpec:
     if isinstance(values.get("distance"), list):
         values["distance"] = tuple(tuple(r) if isinstance(r, list) else r for r in values["distance"])
     return AttributeSpec(**values)
+
+
+def _is_distance(value: object) -> bool:
+    return _is_finite(value) and abs(value) <= DISTANCE_LIMIT  # type: ignore[arg-type]
 
 
 def _is_finite(value: object) -> bool:

@@ -6,6 +6,7 @@ import math
 import platform
 import tomllib
 import zipfile
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import Any, Final
 
@@ -173,12 +174,18 @@ def _projection(block: Block) -> list[int] | None:
     return [int(x) for x in project(block.domain, block.attributes, everything, p=block.p)]
 
 
+def _above(value: float) -> str:
+    """Return six digits, rounded up: what is promised is never less than what holds."""
+    up = Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(value)
+    return f"{up.normalize():f}" if up.is_finite() else "infinity"
+
+
 def statements(plan: ReleasePlan) -> tuple[str, ...]:
     """Return what is and what is not guaranteed, and what the pack itself tells of the data, as sentences."""
     said = [
-        f"Two records at distance d give any output with probabilities within a factor exp({plan.certified_epsilon:.6g}"
-        " d), for the declared metric and states; groups are drawn independently. Whatever two records are, the "
-        f"factor is at most exp({worst_factor(plan):.6g}).",
+        "Two records at distance d give any output with probabilities within a factor "
+        f"exp({_above(plan.certified_epsilon)} d), for the declared metric and states; groups are drawn independently. "
+        f"Whatever two records are, the factor is at most exp({_above(worst_factor(plan))}).",
         "This holds for one release of a record. A second release of the same record adds its epsilon.",
         "A record that is no state counts as the nearest state; then d is the distance of the two nearest states.",
         "The data that the design was fitted on are not protected by epsilon: levels, bounds, states and optimised "

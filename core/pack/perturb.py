@@ -556,7 +556,8 @@ def _run(parsed: argparse.Namespace) -> int:
     with open(parsed.pack, "rb") as file:
         mechanism = Mechanism(read_pack(file.read()))
     mechanism.numeric = parsed.numeric or mechanism.numeric
-    sys.stderr.write(f"Verified: epsilon {mechanism.certified_epsilon:.6g} per unit of distance and record.\n")
+    up = decimal.Context(prec=6, rounding=decimal.ROUND_CEILING).create_decimal_from_float(mechanism.certified_epsilon)
+    sys.stderr.write(f"Verified: epsilon {up.normalize():f} per unit of distance and record.\n")
     if parsed.record is not None:
         return _run_record(mechanism, sys.stdin.read() if parsed.record == "-" else parsed.record)
     if parsed.input is None:

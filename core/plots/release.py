@@ -238,7 +238,11 @@ def explain_record(view: RecordView) -> str:
     near = f" In {moved} group{'s' if moved > 1 else ''} it counts as the nearest state." if moved else ""
     groups = "group" if count == 1 else "groups"
     unseen = count - len(view.panels)
-    near += f" The {unseen} smallest are under Numbers." if unseen > 1 else " The smallest is under Numbers." * unseen
+    near += (
+        f" The {unseen} smallest groups are under Numbers."
+        if unseen > 1
+        else " The smallest group is under Numbers." * unseen
+    )
     if view.drawn:
         same = sum(step.drawn == step.state for step in view.record.steps)
         return (

@@ -117,8 +117,8 @@ def _certificate(report: Report) -> str:
     )
     said = (
         f"Every group's epsilon is the smallest that its whole numbers satisfy, rounded up. The groups' values combine "
-        f"to **{above(report.certified, 12)}** for the record, at most the {report.asked:g} that were asked for. Losses "
-        "are weighted, so that they add up with the surrogate's intercept to the predicted loss."
+        f"to **{above(report.certified, 12)}** for the record, at most the {report.asked:g} that were asked for. "
+        "Losses are weighted, so that they add up with the surrogate's intercept to the predicted loss."
     )
     return f'{paragraph(said)}<table class="data"><thead>{head}</thead><tbody>{rows}{total}</tbody></table>'
 

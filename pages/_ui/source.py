@@ -4,12 +4,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import streamlit as st
+from starlette.formparsers import MultiPartParser
 
 from core import limits
 from core.errors import CoreError
 from core.table import SAMPLES, Table
 from pages._ui import inputs, outputs, state
 from pages._ui.link import UPLOAD
+
+# The web server would put what is larger than 1 MB into a temporary file while it arrives; an upload stays in memory.
+MultiPartParser.spool_max_size = (limits.UPLOAD_LIMIT_MB + 1) << 20
 
 _SEPARATORS: Final = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
 _ENCODINGS: Final = ("utf-8", "utf-8-sig", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030")

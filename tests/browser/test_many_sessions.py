@@ -11,6 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartParser
+from starlette.requests import Request
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest, HTTPResponse
@@ -19,7 +22,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from core.pipeline import Stages
 from core.scenario import AttributeSpec, Scenario
 from core.table import read_table
-from pages._ui import cache
+from pages._ui import cache, source
 
 PEOPLE = 20
 SECONDS = 300.0
@@ -45,7 +48,7 @@ class Person:
         self._connection: WebSocketClientConnection | None = None
 
     async def arrive(self) -> None:
-        answer = await AsyncHTTPClient().fetch(f"{self.address}/_stcore/host-config")
+        answer = await AsyncHTTPClient().fetch(f"{self.address}/_stcore/health")
         cookies = answer.headers.get_list("Set-Cookie")
         self.token = next((c.split(";")[0].split("=", 1)[1] for c in cookies if c.startswith("_streamlit_xsrf=")), "")
         url = self.address.replace("http", "ws") + "/_stcore/stream"
@@ -126,6 +129,16 @@ class Person:
 
 
 async def everybody(people: list[Person]) -> None:
+    try:
+        await visit(people)
+    finally:
+        for person in people:
+            person.leave()
+        await asyncio.sleep(1)  # until the connections have closed
+
+
+async def visit(people: list[Person]) -> None:
+    """Arrive, upload and look around, all at the same time."""
     await asyncio.gather(*(person.arrive() for person in people))
     await asyncio.gather(*(person.upload() for person in people))
     for person in people:
@@ -138,11 +151,7 @@ async def everybody(people: list[Person]) -> None:
 def test_twenty_sessions_receive_their_own_tables_only(serve: Callable[[str], str]) -> None:
     address = serve("app.py")
     people = [Person(address, word) for word in WORDS[:PEOPLE]]
-    try:
-        asyncio.run(everybody(people))
-    finally:
-        for person in people:
-            person.leave()
+    asyncio.run(everybody(people))
     assert len({person.session for person in people}) == PEOPLE
     for person in people:
         everything = b"".join(person.received)
@@ -164,13 +173,13 @@ def test_results_never_collide_across_schemas_or_tables() -> None:
         (AttributeSpec(0, levels=("alder2", "alder1", "alder0"), kind="ordinal"),),
     ]
     plain = Scenario(contexts=10, refine=False)
-    changes = [{}, {"p": 1.0}, {"task": "entropy"}, {"domain": "product"}, {"tau_group": 0.0}, {"noise": "line noise"}]
-    cases = [(t, plain.replace(attributes=s)) for t in tables for s in schemas]
+    changes: list[dict[str, Any]] = [{"p": 1.0}, {"task": "entropy"}, {"domain": "product"}, {"noise": "line noise"}]
+    cases = [(t, plain.replace(attributes=s, rule="DPN")) for t in tables for s in schemas]
     cases += [(t, plain.replace(**c)) for t in tables for c in changes]
+    wanted = [Stages(table, scenario).design for table, scenario in cases]
     for _ in range(2):  # the second time everything comes from the store
-        for table, scenario in cases:
+        for (table, scenario), alone in zip(cases, wanted, strict=True):
             kept = Stages(table, scenario, remember=cache._remember(store)).design
-            alone = Stages(table, scenario).design
             assert kept.allocation == alone.allocation
             assert kept.losses == alone.losses
             assert kept.certified_epsilon == alone.certified_epsilon
@@ -191,3 +200,23 @@ def test_memory_returns_when_a_session_leaves() -> None:
     del store
     gc.collect()
     assert [ghost() for ghost in ghosts] == [None] * len(ghosts)
+
+
+def test_a_large_upload_is_not_put_into_a_temporary_file() -> None:
+    """Five megabytes as the web server takes them apart: what it holds them in has not gone to the disk."""
+    assert MultiPartParser.spool_max_size > source.limits.UPLOAD_LIMIT_MB << 20
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="t.csv"\r\n\r\n' + b"1,2\n" * 1_300_000
+    body += b"\r\n--x--\r\n"
+    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def rolled() -> bool:
+        async with Request({"type": "http", "method": "PUT", "headers": headers}, receive).form() as form:
+            file = form["file"]
+            assert isinstance(file, UploadFile)
+            assert file.size == 5_200_000
+            return bool(file.file._rolled)  # type: ignore[attr-defined]
+
+    assert asyncio.run(rolled()) is False

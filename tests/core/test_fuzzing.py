@@ -127,7 +127,8 @@ LEAF = (
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=4) | st.sampled_from(WORDS)
     | st.sampled_from([10**400, -(10**400), 1e308, 5e-324, "inf", "none", 0, 1, 2])
 )  # fmt: skip
-VALUE = st.recursive(LEAF, lambda i: st.lists(i, max_size=3) | st.dictionaries(st.sampled_from(KNOBS), i, max_size=3))
+FLAT = LEAF | st.lists(LEAF, max_size=3) | st.dictionaries(st.sampled_from(KNOBS), LEAF, max_size=3)
+VALUE = FLAT | st.lists(FLAT, max_size=3) | st.dictionaries(st.sampled_from(KNOBS), FLAT, max_size=3)
 ENTRY = st.fixed_dictionaries({"column": st.integers(0, 3) | LEAF}, optional=dict.fromkeys(KNOBS[19:], VALUE))
 RECORD = st.dictionaries(st.sampled_from(KNOBS), VALUE, max_size=4) | st.fixed_dictionaries(
     {"attributes": st.lists(ENTRY, max_size=3)}
