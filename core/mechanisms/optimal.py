@@ -196,7 +196,8 @@ def solve_problem(
             solution = _combine(solution, _finish(problem, reduced, other, reduced.programme.rows))
         if solution.channel.expected_loss > float(reduced.programme.costs.sum(axis=0).min()):
             # An optimum below what integers resolve: the constant needs no resolution.
-            solution = _combine(solution, _finish(problem, reduced, *solve_constant(reduced.programme)))
+            constant = _finish(problem, reduced, *solve_constant(reduced.programme))
+            solution = replace(_combine(solution, constant), status=solution.status)
     channel = solution.channel
     closed = channel.expected_loss - channel.lower_bound <= tolerance * channel.expected_loss
     return replace(solution, status="optimal") if closed else solution

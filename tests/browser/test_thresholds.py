@@ -52,6 +52,7 @@ def test_both_thresholds_of_the_choice_are_dragged_on_the_chart(no_refit: Sessio
     assert in_link(app, "tau_dpn") == pytest.approx(moved)
     assert fills(page, "mechanisms", "groups") == shown
     drag(page, DIM, -250, 0)
+    page.wait_for_url("**tau_dim=*")
     app.idle()
     smaller = value(page, DIM)
     assert smaller < 100

@@ -209,7 +209,8 @@ def test_a_constant_number_has_one_level():
 
 @settings(max_examples=80, deadline=None)
 @given(
-    st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=40),
+    # Between two neighbouring subnormal numbers there is no middle to stand for a bin.
+    st.lists(st.floats(-1e9, 1e9, allow_subnormal=False), min_size=2, max_size=40),
     st.integers(2, 12),
     st.sampled_from(["width", "quantile"]),
 )
