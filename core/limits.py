@@ -1,6 +1,7 @@
 """Bounds of every knob, shared by the widgets and by the checks, so that both say the same."""
 
 import math
+import sys
 from dataclasses import dataclass
 from numbers import Real
 from typing import Final
@@ -46,7 +47,7 @@ class Range:
         """
         number = _number(value)
         # Compared before any conversion: a whole number may be too large for a float.
-        good = number is not None and self.low <= number <= self.high
+        good = number is not None and self.low <= number <= self.high and _fits_float(number)
         if number is None or not good or (self.integer and number != int(number)):
             kind = "a whole number" if self.integer else "a number"
             raise InputError(
@@ -54,6 +55,11 @@ class Range:
                 f"{self.field} must be {kind} from {self.low:g} to {self.high:g}, not {value!r:.60}; {self.remedy}.",
             )
         return float(number)
+
+
+def _fits_float(number: float) -> bool:
+    """Tell whether a number is a float or may become one; a whole number in a file may have any length."""
+    return isinstance(number, float) or abs(number) <= sys.float_info.max
 
 
 def _number(value: object) -> int | float | None:

@@ -163,6 +163,7 @@ FILES = {
     "epsilon that is no number": b'{"epsilon": NaN}',
     "epsilon of zero": b'{"epsilon": 0}',
     "epsilon of 51": b'{"epsilon": 51}',
+    "p of 400 digits": json.dumps({"p": HUGE}).encode(),
     "p below 1": b'{"p": 0.5}',
     "p that is another word": b'{"p": "infinite"}',
     "a task of two": b'{"task": ["frequency", "mean"]}',
