@@ -186,7 +186,8 @@ class Staircase:
         tau = limits.TAU_GROUP.check(tau)
         kept = [edge for edge, weight in zip(self.edges, self.weights.tolist(), strict=True) if weight > tau]
         first, second = [a for a, _ in kept], [b for _, b in kept]
-        graph = csr_array((np.ones(len(kept)), (first, second)), shape=(self.count, self.count))
+        places = np.array(first, dtype=np.int32), np.array(second, dtype=np.int32)
+        graph = csr_array((np.ones(len(kept)), places), shape=(self.count, self.count))
         found: dict[int, list[int]] = {}
         for attribute, label in enumerate(connected_components(graph, directed=False)[1].tolist()):
             found.setdefault(label, []).append(attribute)
@@ -209,7 +210,8 @@ def build_staircase(nmi: NDArray[np.float64]) -> Staircase:
     upper = np.triu(np.asarray(nmi, dtype=np.float64), 1)
     rows, columns = np.nonzero(upper > 0)
     # a minimum spanning tree of the negated weights keeps them to the last bit
-    graph = csr_array((-upper[rows, columns], (rows, columns)), shape=upper.shape)
+    places = rows.astype(np.int32), columns.astype(np.int32)  # older releases of scipy take no others
+    graph = csr_array((-upper[rows, columns], places), shape=upper.shape)
     tree = minimum_spanning_tree(graph).tocoo()
     found = sorted(zip((-tree.data).tolist(), tree.row.tolist(), tree.col.tolist(), strict=True), key=_by_weight)
     edges = tuple((min(a, b), max(a, b)) for _, a, b in found)

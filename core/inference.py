@@ -228,6 +228,7 @@ def _fill_bounds(series: pd.Series, spec: AttributeSpec, name: str) -> Attribute
             raise InputError(
                 name, f"Column '{name}' has own bin edges but none are given; type them or choose equal width."
             )
+        _refuse_far(name, spec.edges[0], spec.edges[-1])
         return dataclasses.replace(spec, low=spec.edges[0], high=spec.edges[-1], bins=None)
     low, high = spec.low, spec.high
     if low is None or high is None:
@@ -242,11 +243,15 @@ def _fill_bounds(series: pd.Series, spec: AttributeSpec, name: str) -> Attribute
             raise InputError(
                 name, f"Column '{name}' would reach from {low:g} to {high:g}; declare both bounds, the low one first."
             )
-    if not math.isfinite(high - low):
-        raise InputError(name, f"Column '{name}' reaches from {low:g} to {high:g}, too far to measure; rescale it.")
+    _refuse_far(name, low, high)
     if low == high:
         return spec  # constant: one bin of no width, which a spec cannot state
     return dataclasses.replace(spec, low=low, high=high)
+
+
+def _refuse_far(name: str, low: float, high: float) -> None:
+    if not math.isfinite(high - low):
+        raise InputError(name, f"Column '{name}' reaches from {low:g} to {high:g}, too far to measure; rescale it.")
 
 
 def _note_bounds(frame: pd.DataFrame, scenario: Scenario, specs: list[AttributeSpec]) -> list[str]:

@@ -59,7 +59,7 @@ class Range:
 
 def _fits_float(number: float) -> bool:
     """Tell whether a number is a float or may become one; a whole number in a file may have any length."""
-    return isinstance(number, float) or abs(number) <= sys.float_info.max
+    return number == math.inf or abs(number) <= sys.float_info.max
 
 
 def _number(value: object) -> int | float | None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.benchmarks import solver
+from tests.benchmarks import solver, stages
 
 RESULTS = Path(__file__).with_name("results.json")
 LIBRARIES = ("numpy", "scipy", "highspy", "scikit-learn", "pandas")
@@ -37,7 +37,7 @@ def cpu_lines() -> list[str]:
 def main() -> int:
     """Run all; quick runs are shown but not kept."""
     quick = "--quick" in sys.argv[1:]
-    results = {"machine": machine(), "quick": quick, "solver": solver.run(quick)}
+    results = {"machine": machine(), "quick": quick, "stages": stages.run(quick), "solver": solver.run(quick)}
     if not quick:
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         solver.say(f"written to {RESULTS.name}")

@@ -200,6 +200,7 @@ MISFITS = {
     "a distance that is no metric": AttributeSpec(2, distance=((0.0, 1.0, 9.0), (1.0, 0.0, 1.0), (9.0, 1.0, 0.0))),
     "a distance that is negative": AttributeSpec(2, distance=((0.0, -1.0, 1.0), (-1.0, 0.0, 1.0), (1.0, 1.0, 0.0))),
     "a distance of an ordinal column": AttributeSpec(2, kind="ordinal", distance=((0.0, 1.0), (1.0, 0.0))),
+    "own edges that are too far apart": AttributeSpec(1, kind="numeric", edges=(-1e308, 1e308)),
     "a low bound above all values": AttributeSpec(1, low=100.0),
 }  # fmt: skip
 
