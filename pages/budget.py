@@ -99,9 +99,14 @@ def _reverse(stages: Stages, view: BudgetView) -> None:
             help="The largest predicted loss that is acceptable; the smallest total epsilon that reaches it is found.",
             key="number_target_loss",
         )
+    asked = (token, bool(finished), target)
     try:
-        answer = smallest_epsilon_for(
-            float(target), stages.curves, beta=view.beta, intercept=view.intercept, p=stages.scenario.p
+        answer = late.recall("target_loss", asked) or late.keep(
+            "target_loss",
+            asked,
+            smallest_epsilon_for(
+                float(target), view.curves, beta=view.beta, intercept=view.intercept, p=stages.scenario.p
+            ),
         )
     except InputError as error:
         outputs.refusal(str(error))

@@ -154,7 +154,8 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
         Give every small multiple its own loss axis.
     """
     shown = view.order[:SHOWN]
-    total, shares, many = _total(view), _shares(view, shown), _multiples(view, shown, own_scales=own_scales)
+    total, shares = _total(view), _shares(view, shown)
+    many, constants = _multiples(view, shown, own_scales=own_scales)
     high, epsilon = float(view.track.totals[-1]), view.design.scenario.epsilon
     handle = Handle("epsilon", min(epsilon, high), min(LOWEST, epsilon), high, 0.25, "Total privacy budget (epsilon)",
                     axis="xaxis20", across="yaxis20")  # fmt: skip
@@ -166,6 +167,7 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
             top=34,
             bottom=50,
             annotations=[*total[2], *shares[2], *many[2]],
+            shapes=constants,
             **(total[1] | shares[1] | many[1]),
         ),
         height=HEIGHT,
@@ -186,7 +188,7 @@ def _rides(view: BudgetView, shown: Sequence[int]) -> tuple[Ride, ...]:
     for row, k in enumerate(shown):
         shares = _with_present(view, view.shares[:, k], design.allocation[k])
         losses = _with_present(view, view.drawn_losses[:, k], view.beta[k] * design.losses[k])
-        rides.append(Ride("epsilon", f"share{k}", at, (float(row),) * len(at), shares))
+        rides.append(Ride("epsilon", "shares", at, (float(row),) * len(at), shares, point=row))
         rides.append(Ride("epsilon", f"point{k}", at, losses, shares))
     return tuple(rides)
 
@@ -267,8 +269,8 @@ def _shares(view: BudgetView, shown: Sequence[int]) -> Part:
     ]  # fmt: skip
     notes = [panel(_title_of_shares(view), xref="paper", yref="paper", xshift=-_LEFT) | {"y": 0.445}]
     font = {"size": 12.5, "color": "@text"}
+    traces.append(_ends_of_shares(view, shown))
     for row, k in enumerate(shown):
-        traces.append(_end_of_share(view, k, row))
         name = escape(shorten(view.names[k], _LABEL))
         notes.append(note(name, xref="paper", yref="y", x=0, y=row, xanchor="left", xshift=-_LEFT, font=font))
         notes.append(note(sig(shares[k]), xref="paper", yref="y", x=_SPLIT, y=row, xanchor="right", font=font))
@@ -296,16 +298,22 @@ def _how_shares_combine(view: BudgetView) -> str:
     return "group's epsilon; squares add up" if q == 2.0 else f"group's epsilon; powers {q:.3g} add up"
 
 
-def _end_of_share(view: BudgetView, k: int, row: int) -> Mark:
-    look = LOOKS[view.choices[k]]
-    marker = {"size": 9, "symbol": look.symbol, "color": look.colour, "line": {"width": 1.5, "color": "@bg"}}
+def _ends_of_shares(view: BudgetView, shown: Sequence[int]) -> Mark:
+    looks = [LOOKS[view.choices[k]] for k in shown]
+    marker = {
+        "size": 9,
+        "symbol": [look.symbol for look in looks],
+        "color": [look.colour for look in looks],
+        "line": {"width": 1.5, "color": "@bg"},
+    }
     return {
-        "type": "scatter", "mode": "markers", "uid": f"share{k}", "x": [view.design.allocation[k]], "y": [row],
-        "marker": marker, "hoverinfo": "skip", "cliponaxis": False,
+        "type": "scatter", "mode": "markers", "uid": "shares", "x": [view.design.allocation[k] for k in shown],
+        "y": list(range(len(shown))), "marker": marker, "hoverinfo": "skip", "cliponaxis": False,
     }  # fmt: skip
 
 
-def _multiples(view: BudgetView, shown: Sequence[int], *, own_scales: bool) -> Part:
+def _multiples(view: BudgetView, shown: Sequence[int], *, own_scales: bool) -> tuple[Part, list[Mark]]:
+    """Return the small multiples, and the line of zero information in each as a shape: shapes are drawn faster."""
     columns = min(3, len(shown))
     rows = math.ceil(len(shown) / columns)
     width = (1 - _GRID - _GAP[0] * (columns - 1)) / columns
@@ -313,6 +321,7 @@ def _multiples(view: BudgetView, shown: Sequence[int], *, own_scales: bool) -> P
     tops = [_top(view, k) for k in shown]
     traces: list[Mark] = []
     axes: dict[str, Mark] = {}
+    lines: list[Mark] = []
     more = f"; {len(shown)} of {len(view.names)}" if len(shown) < len(view.names) else ""
     title = f"Loss of each group ({view.unit}) against its epsilon{more}"
     notes = [panel(title, xref="paper", yref="paper", xshift=-20) | {"x": _GRID}]
@@ -321,6 +330,8 @@ def _multiples(view: BudgetView, shown: Sequence[int], *, own_scales: bool) -> P
         left, upper = _GRID + column * (width + _GAP[0]), 0.955 - row * (height + _GAP[1])
         number = cell + 2
         traces += _curve(view, k, number)
+        if not math.isnan(view.constants[k]):
+            lines.append(_constant_line(view, k, number))
         last = cell + columns >= len(shown)
         right = float(view.curves[k].epsilons[-1])
         axes[f"xaxis{number}"] = axis(
@@ -332,7 +343,15 @@ def _multiples(view: BudgetView, shown: Sequence[int], *, own_scales: bool) -> P
             nticks=4, showticklabels=own_scales or column == 0,
         )  # fmt: skip
         notes.append(small(escape(shorten(view.names[k], 22)), f"x{number}", f"y{number}"))
-    return traces, axes, notes
+    return (traces, axes, notes), lines
+
+
+def _constant_line(view: BudgetView, k: int, number: int) -> Mark:
+    at = view.beta[k] * view.constants[k]
+    return {
+        "type": "line", "layer": "below", "xref": f"x{number} domain", "yref": f"y{number}", "x0": 0, "x1": 1,
+        "y0": at, "y1": at, "line": _zero_line(),
+    }  # fmt: skip
 
 
 def _top(view: BudgetView, k: int) -> float:
@@ -342,24 +361,20 @@ def _top(view: BudgetView, k: int) -> float:
 
 
 def _curve(view: BudgetView, k: int, number: int) -> list[Mark]:
-    """Draw one loss-budget curve: envelopes, certified band, the curve, zero information, the chosen point."""
+    """Draw one loss-budget curve: the band between its envelopes, the curve, the chosen point."""
     curve, weight, look = view.curves[k], view.beta[k], LOOKS[view.choices[k]]
     at: Mark = {"type": "scatter", "mode": "lines", "xaxis": f"x{number}", "yaxis": f"y{number}", "hoverinfo": "skip"}
     edge: Mark = {"width": 1, "dash": "dot", "color": _NEUTRAL}
     upper, lower = curve.upper_envelope, curve.lower_envelope
     x = np.linspace(0, float(curve.epsilons[-1]), 81)
+    # One outline, to and back: every trace costs the browser milliseconds at each change of the total.
+    around = np.concatenate([upper.knots, lower.knots[::-1]])
+    band = weight * np.concatenate([upper.values, lower.values[::-1]])
     traces: list[Mark] = [
-        at | {"x": upper.knots.tolist(), "y": (weight * upper.values).tolist(), "line": edge},
-        at | {"x": lower.knots.tolist(), "y": (weight * lower.values).tolist(), "line": edge, "fill": "tonexty",
-              "fillcolor": "@fill"},
-    ]  # fmt: skip
-    constant = view.constants[k]
-    if not math.isnan(constant):
-        traces.append(at | {"x": [0, float(x[-1])], "y": [weight * constant] * 2, "line": _zero_line()})
-    traces.append(
+        at | {"x": around.tolist(), "y": band.tolist(), "line": edge, "fill": "toself", "fillcolor": "@fill"},
         at | {"x": x.tolist(), "y": draw_loss(view, k, x).tolist(), "line": {"width": look.width, "color": look.colour},
-              "hoverinfo": "all", "hovertemplate": "epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"}
-    )  # fmt: skip
+              "hoverinfo": "all", "hovertemplate": "epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"},
+    ]  # fmt: skip
     share, loss = view.design.allocation[k], weight * view.design.losses[k]
     traces.append(
         at | {"mode": "markers", "uid": f"point{k}", "x": [share], "y": [loss], "cliponaxis": False,

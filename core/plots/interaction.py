@@ -177,14 +177,14 @@ class Sides:
 
 @dataclass(frozen=True)
 class Ride:
-    """Preview: a one-point trace moves along a curve while `handle` moves.
+    """Preview: a point moves along a curve while `handle` moves.
 
     Parameters
     ----------
     handle : str
         Name of the handle.
     trace : str
-        Uid of the trace, whose only point rides.
+        Uid of the trace.
     at : tuple of float
         Handle values of the track, increasing.
     y : tuple of float
@@ -193,6 +193,8 @@ class Ride:
         The point's x at each of `at`; empty means the handle's own value.
     steps : bool
         True: the value of the last entry of `at` not above the handle; False: linear between them.
+    point : int
+        Which point of the trace rides.
     """
 
     handle: str
@@ -201,6 +203,7 @@ class Ride:
     y: tuple[float, ...]
     x: tuple[float, ...] = ()
     steps: bool = False
+    point: int = 0
     kind: ClassVar[str] = "ride"
 
 

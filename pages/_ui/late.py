@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 import streamlit as st
+from cachetools import LRUCache
 
 from core.errors import CoreError
 from core.pipeline import Progress, Stages
@@ -18,17 +19,23 @@ _TICK: Final = 0.08
 _GRACE: Final = 0.6
 """Seconds of quiet before late work begins: the browser still loads, or a person still drags."""
 _STRIP: Final = "strip"
+_KEPT: Final = 12
+"""Values kept per name: a threshold that goes to and fro finds what it showed before."""
 
 
 def recall(name: str, token: Hashable) -> Any:
-    """Return what was kept under a name if it was computed for this token, else None."""
+    """Return what was kept under a name for this token, else None."""
     kept = state.option(f"late_{name}")
-    return kept[1] if kept is not None and kept[0] == token else None
+    return None if kept is None else kept.get(token)
 
 
 def keep(name: str, token: Hashable, value: Any) -> Any:
-    """Keep one value under a name in the session, in place of the last one, and return it."""
-    state.set_option(f"late_{name}", (token, value))
+    """Keep a value under a name in the session, where the least recently used leave first, and return it."""
+    kept = state.option(f"late_{name}")
+    if kept is None:
+        kept = LRUCache(_KEPT)
+        state.set_option(f"late_{name}", kept)
+    kept[token] = value
     return value
 
 

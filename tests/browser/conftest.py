@@ -30,7 +30,7 @@ IDLE = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
   return Boolean(app) && app.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'
     && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')
-    && ![...document.querySelectorAll('.figure')].some((figure) => !figure.dataset.ready);
+    && ![...document.querySelectorAll('.figure')].some((f) => !f.dataset.ready || f.ariaBusy === 'true');
 }"""
 
 

@@ -62,10 +62,16 @@ def test_groups_follow_the_threshold_before_the_server_answers(page: Any, app: S
 
 
 def test_page_keys_go_from_step_to_step(page: Any, app: Session) -> None:
+    figure, before = page.locator(FIGURE).last, coloured(page)
+    drawings = figure.get_attribute("data-ready")
     page.locator(HANDLE).last.focus()
     page.keyboard.press("PageUp")
     page.get_by_text("10 groups", exact=True).wait_for()
+    app.idle()
     assert value(page) == 0.103
+    # What the browser showed at once is not drawn a second time.
+    assert coloured(page) < before
+    assert figure.get_attribute("data-ready") == drawings
     page.keyboard.press("PageDown")
     page.keyboard.press("PageDown")
     page.get_by_text("8 groups", exact=True).wait_for()

@@ -79,6 +79,7 @@ def test_the_total_is_dragged_on_the_budget_page_and_by_keys(no_refit: Session) 
     # The numeric field moves the handle.
     app.number("number_epsilon").fill("3")
     app.number("number_epsilon").press("Enter")
+    page.wait_for_url("**epsilon=3*")
     app.idle()
     assert value(page, EPSILON) == 3
     assert marked(page) == drawn, "a chart was mounted anew"

@@ -124,25 +124,25 @@ def payload(picture: Picture) -> dict[str, Any]:
         "height": picture.height,
         "name": picture.name,
         "alt": picture.alt,
-        "handles": [pack(dataclasses.asdict(handle)) for handle in picture.handles],
-        "regions": [pack(dataclasses.asdict(region)) for region in picture.regions],
-        "previews": [{"kind": preview.kind, **pack(dataclasses.asdict(preview))} for preview in picture.previews],
+        "handles": [pack(handle) for handle in picture.handles],
+        "regions": [pack(region) for region in picture.regions],
+        "previews": [{"kind": preview.kind, **pack(preview)} for preview in picture.previews],
     }
 
 
 def pack(value: Any) -> Any:
     """Return `value` as plain data for JSON: arrays packed, tuples as lists, not-a-number and infinities as null."""
-    if isinstance(value, dict):
-        return {str(name): pack(entry) for name, entry in value.items()}
+    if isinstance(value, str | float):  # by far the most frequent
+        return None if isinstance(value, float) and not math.isfinite(value) else value
     if isinstance(value, list | tuple):
         return [pack(entry) for entry in value]
     if isinstance(value, np.ndarray | pd.Series | pd.Index):
         return _pack_array(np.asarray(value))
     if isinstance(value, np.generic):
         return pack(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    if dataclasses.is_dataclass(value):
+        value = {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
+    return {str(name): pack(entry) for name, entry in value.items()} if isinstance(value, dict) else value
 
 
 def _pack_array(array: np.ndarray[Any, Any]) -> Any:

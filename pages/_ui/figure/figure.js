@@ -1,7 +1,7 @@
 // The one figure: Plotly.react in place, handles over it, regions and rules under it, picks, downloads.
 
 import { Handle, Sender } from "./handles.js";
-import { showPreviews } from "./preview.js";
+import { drawnText, showPreviews } from "./preview.js";
 import { download } from "./slide.js";
 import { readTheme, resolve, watchTheme } from "./theme.js";
 
@@ -86,12 +86,13 @@ class Figure {
     if (this.closed) return;
     const { data } = this;
     const theme = readTheme(this.box);
-    const look = JSON.stringify(theme) + data.figure;
+    const figure = JSON.parse(data.figure);
+    const look = JSON.stringify(theme) + drawnText(figure, data.previews);
     this.theme = theme;
     this.takeValues();
     this.makeRegions();
+    this.spec = this.dressed(figure);
     if (look !== this.look) {
-      this.spec = this.dressed(JSON.parse(data.figure));
       this.look = look;
       const { traces, layout } = structuredClone({ traces: this.spec.data, layout: this.spec.layout });
       await Plotly.react(this.plot, traces, layout, { displayModeBar: false, responsive: false });
@@ -143,6 +144,7 @@ class Figure {
   takeValues() {
     const { data, handles } = this;
     this.sender.answer(data.ack);
+    this.box.setAttribute("aria-busy", !this.sender.idle);
     const free = this.sender.idle && ![...handles.values()].some((handle) => handle.dragging);
     for (const spec of data.handles) {
       const handle = handles.get(spec.name);
@@ -161,6 +163,7 @@ class Figure {
 
   commit(urgent) {
     const values = Object.fromEntries([...this.handles].map(([name, handle]) => [name, handle.value]));
+    this.box.setAttribute("aria-busy", true);
     this.sender.send({ values }, urgent);
   }
 

@@ -146,7 +146,7 @@ function sides(view, spec) {
 
 function ride(view, spec, value) {
   const entry = view.traces.get(spec.trace);
-  const mark = entry?.node && points(entry.node)[0];
+  const mark = entry?.node && points(entry.node)[spec.point];
   if (!mark) return;
   const [xaxis, yaxis] = axes(view, entry.trace);
   const x = spec.x.length ? along(spec, spec.x, value) : value;
@@ -174,6 +174,43 @@ export function faded(figure) {
     for (const [uid, weight] of weights[spec.kind]?.() ?? []) if (!(weight > value)) gone.add(uid);
   }
   return gone;
+}
+
+/** Which attributes of which traces every kind of preview sets by itself. */
+const OWNED = {
+  fade: () => [],
+  components: (spec) => [
+    ...spec.edges.map(([uid]) => [uid, "line", "color"]),
+    [spec.nodes, "marker", "color"],
+    [spec.nodes, "marker", "line", "color"],
+  ],
+  sides: (spec) => [
+    [spec.trace, "marker", "color"],
+    [spec.trace, "marker", "symbol"],
+  ],
+  ride: (spec) => [
+    [spec.trace, "x"],
+    [spec.trace, "y"],
+  ],
+};
+
+/** A figure as text, without what its previews set: where nothing else changes, nothing is drawn anew. */
+export function drawnText(figure, previews) {
+  const owned = previews.flatMap((spec) => OWNED[spec.kind](spec));
+  const traces = new Map(figure.data.map((trace) => [trace.uid, trace]));
+  const bare = new Map();
+  for (const [uid, ...path] of owned) {
+    const trace = traces.get(uid);
+    // Where hovering shows the place of a point, the drawing library has to know it.
+    if (!trace || (path.length === 1 && trace.hoverinfo !== "skip")) continue;
+    bare.set(uid, without(bare.get(uid) ?? trace, path));
+  }
+  return JSON.stringify([figure.layout, figure.data.map((trace) => bare.get(trace.uid) ?? trace)]);
+}
+
+function without(part, [name, ...rest]) {
+  if (!part || !(name in part)) return part;
+  return { ...part, [name]: rest.length ? without(part[name], rest) : null };
 }
 
 const axes = (view, trace) =>

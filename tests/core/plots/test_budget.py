@@ -45,8 +45,8 @@ def view(**knobs: Any) -> BudgetView:
     return view_of(small_stages(**knobs))
 
 
-def ride(picture: Picture, uid: str) -> Ride:
-    return next(p for p in picture.previews if isinstance(p, Ride) and p.trace == uid)
+def ride(picture: Picture, uid: str, point: int = 0) -> Ride:
+    return next(p for p in picture.previews if isinstance(p, Ride) and (p.trace, p.point) == (uid, point))
 
 
 def on_axis(picture: Picture, name: str) -> list[Mark]:
@@ -61,9 +61,9 @@ def test_chosen_points_stand_at_the_design() -> None:
     picture = plot_budget(shown)
     assert trace(picture, "total")["x"] == [3.0]
     assert trace(picture, "total")["y"] == [shown.design.predicted_loss]
-    for row, k in enumerate(shown.order):
-        assert trace(picture, f"share{k}")["x"] == [shown.design.allocation[k]]
-        assert trace(picture, f"share{k}")["y"] == [row]
+    assert trace(picture, "shares")["x"] == [shown.design.allocation[k] for k in shown.order]
+    assert trace(picture, "shares")["y"] == list(range(len(shown.order)))
+    for k in shown.order:
         point = trace(picture, f"point{k}")
         assert point["x"] == [shown.design.allocation[k]]
         assert point["y"] == [shown.beta[k] * shown.design.losses[k]]
@@ -88,7 +88,7 @@ def test_everything_rides_along_with_the_handle_on_what_is_drawn() -> None:
     others = np.arange(len(total.at)) != now
     assert total.y[now] == shown.design.predicted_loss
     np.testing.assert_array_equal(np.array(total.y)[others], np.array(green["y"])[others])
-    for k in shown.order:
+    for row, k in enumerate(shown.order):
         along = ride(picture, f"point{k}")
         assert (along.x[now], along.y[now]) == (
             shown.design.allocation[k],
@@ -96,7 +96,8 @@ def test_everything_rides_along_with_the_handle_on_what_is_drawn() -> None:
         )
         np.testing.assert_allclose(np.array(along.x)[others], shown.track.epsilons[others, k])
         np.testing.assert_allclose(along.y, draw_loss(shown, k, np.array(along.x)), rtol=1e-3)
-        assert ride(picture, f"share{k}").x == along.x
+        assert ride(picture, "shares", row).x == along.x
+        assert set(ride(picture, "shares", row).y) == {float(row)}
     # What is drawn for all groups adds up to the total wherever the bound does not lift it.
     added = shown.intercept + sum(np.array(ride(picture, f"point{k}").y) for k in shown.order)
     np.testing.assert_allclose(np.maximum(added, shown.track.bounds)[others], np.array(total.y)[others])
@@ -131,13 +132,16 @@ def test_curves_lie_between_their_envelopes_at_solved_budgets_and_share_a_scale(
         tops = [picture.layout[f"yaxis{cell + 2}"]["range"][1] for cell in range(4)]
         assert (len(set(tops)) == 1) != own
     for cell, k in enumerate(shown.order):
-        upper, lower, *rest = on_axis(picture, f"x{cell + 2}")
+        band = on_axis(picture, f"x{cell + 2}")[0]
+        assert band["fill"] == "toself"
+        turn = int(np.argmax(np.diff(band["x"]) <= 0)) + 1  # the outline goes right above and comes back below
+        upper, lower = (band["x"][:turn], band["y"][:turn]), (band["x"][turn:][::-1], band["y"][turn:][::-1])
         grid = np.array(shown.curves[k].epsilons)
         drawn = draw_loss(shown, k, grid)
-        assert np.all(np.interp(grid, lower["x"], lower["y"]) <= drawn + 1e-9)
-        assert np.all(np.interp(grid, upper["x"], upper["y"]) >= drawn - 1e-9)
-        constant = rest[0]["y"]
-        assert constant == [shown.beta[k] * shown.constants[k]] * 2
+        assert np.all(np.interp(grid, *lower) <= drawn + 1e-9)
+        assert np.all(np.interp(grid, *upper) >= drawn - 1e-9)
+        line = next(shape for shape in picture.layout["shapes"] if shape["yref"] == f"y{cell + 2}")
+        assert line["y0"] == line["y1"] == shown.beta[k] * shown.constants[k]
 
 
 def test_one_group_and_more_than_eight() -> None:
