@@ -1,14 +1,17 @@
 """The one way to run tasks side by side: local processes by default, a cluster or another backend where configured."""
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from concurrent.futures import BrokenExecutor, wait
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 import joblib
+from joblib.externals.loky import ProcessPoolExecutor
 
 from core.errors import InputError, SolverError
 
@@ -22,6 +25,42 @@ SCHEDULER_VARIABLE: Final = "MDP_SCHEDULER"
 """Environment variable that holds the address of a Dask scheduler."""
 CONNECT_SECONDS: Final = 10
 """Time that a scheduler is given to answer."""
+BEAT: Final = 0.1
+"""Seconds between two words of progress while local processes work."""
+WORTH_SECONDS: Final = 20.0
+"""Estimated seconds of work from which local processes are started: each takes seconds to start and to import."""
+_ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_chosen_jobs: Final[ContextVar[int | None]] = ContextVar("jobs", default=None)
+_pool_is_free: Final = threading.Lock()
+"""Held while local processes run: sessions of one app do not start a pool each."""
+
+
+@contextmanager
+def local_jobs(jobs: int | None) -> Generator[None]:
+    """Let what runs within, in this thread, use this many local workers; None leaves the choice as it is."""
+    before = _chosen_jobs.set(_chosen_jobs.get() if jobs is None else _checked(jobs))
+    try:
+        yield
+    finally:
+        _chosen_jobs.reset(before)
+
+
+def _checked(jobs: int) -> int:
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, not {jobs}")
+    return jobs
+
+
+def is_worth(seconds: float) -> bool:
+    """Return whether work of estimated seconds should be handed to `map_tasks` rather than be done in line.
+
+    Yes on a cluster or another configured backend; with local processes where there are several, none of them is at
+    work already and the work outweighs their start.
+    """
+    if _active_backend()[0]:
+        return True
+    workers = _chosen_jobs.get() or joblib.cpu_count()
+    return workers > 1 and seconds > WORTH_SECONDS and not _pool_is_free.locked()
 
 
 @contextmanager
@@ -94,6 +133,27 @@ def map_tasks(
 ) -> list[Result]:
     """Return [function(item) for item in items], computed side by side, in the order of the items.
 
+    Parameters, progress and failures are those of `stream_tasks`.
+
+    Examples
+    --------
+    >>> map_tasks(abs, [-1, 2, -3], jobs=1)
+    [1, 2, 3]
+    """
+    with closing(stream_tasks(function, items, jobs=jobs, backend=backend, progress=progress)) as stream:
+        return list(stream)
+
+
+def stream_tasks(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    jobs: int | None = None,
+    backend: str | None = None,
+    progress: Progress | None = None,
+) -> Generator[Result, None, None]:
+    """Yield function(item) for every item, computed side by side, in the order of the items.
+
     Parameters
     ----------
     function : callable
@@ -102,12 +162,14 @@ def map_tasks(
         Inputs.
     jobs : int, optional
         Workers, at least 1; 1 runs in this process. None takes the backend configured with `joblib.parallel_config`
-        (Dask, Ray, ...) if there is one, else one worker per available core.
+        (Dask, Ray, ...) if there is one, else what `local_jobs` says, else one worker per available core.
     backend : {'loky', 'threading'}, optional
-        Local processes or threads. None takes the configured backend, else processes.
+        Local processes or threads. None takes the configured backend, else processes; while other processes of this
+        kind are at work, the tasks run in this one.
     progress : callable (fraction, sentence), optional
-        Called in this process and thread before the first and after every result. It may raise to stop: tasks not
-        yet begun are then dropped and its exception passes through.
+        Called in this process and thread before the first and after every result, and every tenth of a second while
+        local processes work. It may raise to stop: tasks not yet begun are then dropped, local processes ended, and
+        its exception passes through. Closing the generator does the same.
 
     Raises
     ------
@@ -117,44 +179,80 @@ def map_tasks(
         If a worker process was killed.
     Exception
         Whatever `function` raises, from the first item (in order) that fails.
-
-    Examples
-    --------
-    >>> map_tasks(abs, [-1, 2, -3], jobs=1)
-    [1, 2, 3]
     """
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs must be at least 1, not {jobs}")
+    if jobs is not None:
+        _checked(jobs)
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
-    tell = progress or (lambda _fraction, _sentence: None)
-    tell(0.0, f"0 of {len(items)} done")
-    results: list[Result] = []
-    stream = _run(function, items, jobs, backend)
+    told = progress or (lambda _fraction, _sentence: None)
+
+    def tell(done: int) -> None:
+        told(done / max(len(items), 1), f"{done} of {len(items)} done")
+
+    tell(0)
     try:
-        for result in stream:
-            results.append(result)
-            tell(len(results) / len(items), f"{len(results)} of {len(items)} done")
+        with closing(_run(function, items, _workers(len(items), jobs, backend), tell, backend)) as stream:
+            for done, result in enumerate(stream, start=1):
+                tell(done)
+                yield result
     except BrokenExecutor as error:
         raise SolverError(
             "A worker process ended before its task was done, perhaps for want of memory; run it again with fewer "
             "workers."
         ) from error
-    finally:
-        stream.close()
-    return results
+
+
+def _workers(count: int, jobs: int | None, backend: str | None) -> int | None:
+    """Return the number of workers; None leaves it to the backend that is configured."""
+    if jobs is None and backend is None and _active_backend()[0]:
+        return None
+    return min(jobs or _chosen_jobs.get() or joblib.cpu_count(), count)
 
 
 def _run(
-    function: Callable[[Item], Result], items: Sequence[Item], jobs: int | None, backend: str | None
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int | None,
+    tell: Callable[[int], None],
+    backend: str | None,
 ) -> Generator[Result, None, None]:
     """Yield results in order; what has not begun is dropped when the generator is closed."""
-    configured, streams = _active_backend()
-    workers = None if configured and backend is None and jobs is None else min(jobs or joblib.cpu_count(), len(items))
+    configured, jobs = joblib.parallel.get_active_backend()
+    local = backend == "loky" or (backend is None and isinstance(configured, joblib.parallel.LokyBackend))
+    if workers is None and local:
+        workers = min(joblib.effective_n_jobs(jobs), len(items))
     if workers is not None and workers <= 1:
         yield from map(function, items)
-        return
-    form = "generator" if streams or backend is not None else "list"
+    elif not local:
+        yield from _run_elsewhere(function, items, workers, backend)
+    elif _pool_is_free.acquire(blocking=False):
+        try:
+            yield from _run_in_processes(function, items, int(workers or 1), tell)
+        finally:
+            _pool_is_free.release()
+    else:
+        yield from map(function, items)
+
+
+def _run_in_processes(
+    function: Callable[[Item], Result], items: Sequence[Item], workers: int, tell: Callable[[int], None]
+) -> Generator[Result, None, None]:
+    pool = ProcessPoolExecutor(max_workers=workers, env=_ONE_THREAD)
+    try:
+        futures = [pool.submit(function, item) for item in items]
+        for future in futures:
+            while not wait([future], BEAT).done:
+                tell(sum(f.done() for f in futures))
+            yield future.result()
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+def _run_elsewhere(
+    function: Callable[[Item], Result], items: Sequence[Item], workers: int | None, backend: str | None
+) -> Generator[Result, None, None]:
+    """Hand the tasks to joblib: threads, or whatever backend is configured."""
+    form = "generator" if backend is not None or _active_backend()[1] else "list"
     calls = (joblib.delayed(_OnPackedItem(function))((item,)) for item in items)
     found = joblib.Parallel(n_jobs=workers, backend=backend, return_as=form)(calls)
     try:

@@ -1,6 +1,8 @@
 """Loss-budget curves of many groups side by side, the same to the last bit as one after the other."""
 
+import time
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from core.curves import LossCurve
 from core.group_curves import optimal_curve
-from core.parallel import Progress, map_tasks
+from core.parallel import Progress, is_worth, stream_tasks
 from core.profile import GroupProfile
 
 Remember = Callable[[Hashable, Callable[[], Any]], Any]
@@ -26,11 +28,18 @@ class CurveTask:
         Budgets, increasing from 0.
     key : hashable, optional
         Under which the curve is remembered.
+    seconds : float
+        Estimated time of the whole curve.
     """
 
     profile: GroupProfile
     grid: tuple[float, ...]
     key: Hashable = None
+    seconds: float = 0.0
+
+
+Keep = Callable[[CurveTask, LossCurve, float], None]
+"""Given every task with its curve and the seconds that it took, as soon as it is there."""
 
 
 class _MissingError(Exception):
@@ -41,14 +50,16 @@ def _refuse() -> Any:
     raise _MissingError
 
 
-def _solve(task: CurveTask) -> LossCurve:
+def _solve(task: CurveTask) -> tuple[LossCurve, float]:
+    start = time.perf_counter()
     # One thread of linear algebra in every process: sums then round alike wherever a curve is solved.
     with threadpool_limits(1):
-        return optimal_curve(task.profile, task.grid)
+        curve = optimal_curve(task.profile, task.grid)
+    return curve, time.perf_counter() - start
 
 
 def solve_curves(
-    tasks: Sequence[CurveTask], *, jobs: int | None = None, progress: Progress | None = None
+    tasks: Sequence[CurveTask], *, jobs: int | None = None, progress: Progress | None = None, keep: Keep | None = None
 ) -> tuple[LossCurve, ...]:
     """Solve optimised curves side by side; whole curves, because the budgets of one start from each other.
 
@@ -57,7 +68,9 @@ def solve_curves(
     tasks : sequence of CurveTask
         What to solve.
     jobs, progress : optional
-        As in `map_tasks`: all local cores, or the cluster that is configured; told after every curve.
+        As in `stream_tasks`: all local cores, or the cluster that is configured; told after every curve.
+    keep : callable (task, curve, seconds), optional
+        Given what is found as it is found, so that it stays if `progress` stops the rest.
 
     Returns
     -------
@@ -65,18 +78,42 @@ def solve_curves(
         In the order of the tasks, whatever the number of processes bit for bit the same.
     """
     # The dearest first, so that no process is left alone with it at the end.
-    order = sorted(range(len(tasks)), key=lambda i: -tasks[i].profile.domain.size)
-    solved = map_tasks(_solve, [tasks[i] for i in order], jobs=jobs, progress=progress)
-    found = dict(zip(order, solved, strict=True))
+    order = sorted(range(len(tasks)), key=lambda i: (-tasks[i].seconds, -tasks[i].profile.domain.size))
+    found: dict[int, LossCurve] = {}
+    with closing(stream_tasks(_solve, [tasks[i] for i in order], jobs=jobs, progress=progress)) as stream:
+        for i, (curve, seconds) in zip(order, stream, strict=True):
+            found[i] = curve
+            if keep is not None:
+                keep(tasks[i], curve, seconds)
     return tuple(found[i] for i in range(len(tasks)))
+
+
+def solve_ahead(tasks: Sequence[CurveTask], remember: Remember, keep: Keep, progress: Progress | None = None) -> None:
+    """Solve the curves that are not remembered side by side, where there are several and it is worth it.
+
+    What is not solved here is solved when it is asked for, to the same bits.
+    """
+    missing = missing_tasks(tasks, remember)
+    if len(missing) > 1 and is_worth(sum(task.seconds for task in missing)):
+        solve_curves(missing, progress=_in_words(progress, len(missing)), keep=keep)
+
+
+def _in_words(progress: Progress | None, count: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda fraction, _: progress(fraction, f"Solving {count} curves side by side")
+
+
+def is_remembered(key: Hashable, remember: Remember) -> bool:
+    """Return whether a memory knows a result under a key, without computing one."""
+    try:
+        remember(key, _refuse)
+    except _MissingError:
+        return False
+    return True
 
 
 def missing_tasks(tasks: Sequence[CurveTask], remember: Remember) -> tuple[CurveTask, ...]:
     """Return the tasks whose keys `remember` knows no result of, each key once."""
-    found: dict[Hashable, CurveTask] = {}
-    for task in tasks:
-        try:
-            remember(task.key, _refuse)
-        except _MissingError:
-            found.setdefault(task.key, task)
-    return tuple(found.values())
+    found = {task.key: task for task in reversed(tasks)}
+    return tuple(found[key] for key in dict.fromkeys(t.key for t in tasks) if not is_remembered(key, remember))

@@ -12,30 +12,21 @@ import numpy as np
 
 from core.allocation import GroupBudgets, allocate_group_budgets, allocate_uniform
 from core.channel import Channel
-from core.curves import LossCurve, monotone_cubic, refine, regret, tuned_curve
-from core.data_stages import DataStages, Progress, Remember, forget
+from core.curve_stages import CurveStages
+from core.curves import LossCurve, monotone_cubic, refine, regret
+from core.data_stages import Progress, Remember, forget
 from core.errors import CertificateError
 from core.group_curves import (
-    BASELINE_NOISE,
     CURVE_TOLERANCE,
     FINAL_TOLERANCE,
-    QUICK_SECONDS,
-    TUNED_FAMILIES,
-    FactorisedGroup,
     compare_channels,
     curve_grid,
-    estimate_solve_seconds,
-    noise_channels,
-    noise_curve,
-    optimal_curve,
-    refine_noise,
     solve_optimal_channel_of,
 )
-from core.limits import EPSILON, FINE_GRID_STATES
+from core.limits import EPSILON
 from core.mechanisms import build_channel
 from core.mechanisms.factorised import FactorisedChannel
-from core.mechanisms.geometric import line_order
-from core.metric import dual_norm, uniform_split
+from core.metric import dual_norm
 from core.profile import GroupProfile
 from core.refinement import Refinement, RefinementProblem, refine_curves
 from core.results import BudgetTrack, Design
@@ -46,13 +37,11 @@ __all__ = ["Progress", "Remember", "Stages", "design", "forget"]
 
 TRACK_POINTS: Final = 40
 """Totals at which the loss against the total budget is drawn."""
-DEAR_SECONDS: Final = 0.5
-"""Estimated seconds per budget above which an optimised group of many states begins with a handful of budgets."""
 REFINED_SECONDS: Final = 3.0
 """Estimated seconds per budget up to which an optimised group's curve is refined."""
 
 
-class Stages(DataStages):
+class Stages(CurveStages):
     """A table bound to a scenario: every stage of the design, computed when asked for.
 
     Parameters
@@ -68,15 +57,6 @@ class Stages(DataStages):
     """
 
     # ---- stage 3: choosing between noise and the optimised channel ----
-
-    @cached_property
-    def tau_dpn(self) -> float:
-        """The score threshold: the scenario's, or else the task's own."""
-        return self.task.tau_dpn if self.scenario.tau_dpn is None else self.scenario.tau_dpn
-
-    def affordable(self, profile: GroupProfile) -> bool:
-        """Return whether a group may be optimised at all: enumerated, with at most tau_dim states."""
-        return profile.domain.enumerated and profile.domain.size <= self.scenario.tau_dim
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
@@ -97,6 +77,7 @@ class Stages(DataStages):
 
         nan where the group may not be optimised.
         """
+        self._solve_ahead([p for p in self.profiles if self.affordable(p)])
         budgets = self._allocate([self.noise_curve(p) for p in self.profiles]).epsilons
         return tuple(
             regret(self.noise_curve(p), self.optimal_curve(p), float(e)) if self.affordable(p) else float("nan")
@@ -120,91 +101,19 @@ class Stages(DataStages):
             return float("nan")
         return regret(self.noise_curve(profile), self.optimal_curve(profile), float(self.budgets.epsilons[k]))
 
-    # ---- stage 4: loss-budget curves, allocation, channels, certificate ----
+    # ---- stage 4: allocation, channels, certificate ----
 
-    def grid(self, profile: GroupProfile) -> tuple[float, ...]:
-        """Return the budgets at which a group's curves are solved."""
-        return curve_grid(self.scenario.epsilon, profile.domain.size)
-
-    def optimal_curve(self, profile: GroupProfile) -> LossCurve:
-        """Return the certified bracket of the optimised channel's loss over the grid; few budgets where each is dear.
-
-        Refinement adds those that the allocation needs.
-        """
-        grid = self.grid(profile)
-        if profile.domain.size > FINE_GRID_STATES and self._solve_seconds(profile) > DEAR_SECONDS:
-            grid = curve_grid(self.scenario.epsilon, profile.domain.size, first=True)
-        key = (*self._profile_key(profile.domain.members), grid)
-        return self._stage("optimal curves", key, lambda: optimal_curve(profile, grid, self._progress))
-
-    def noise_curve(self, profile: GroupProfile) -> LossCurve:
-        """Return the loss of the scenario's noise over the grid (sampled for a huge group)."""
-        s, grid = self.scenario, self.grid(profile)
-        if not profile.domain.enumerated:
-            key = (*self._profile_key(profile.domain.members), grid, s.noise, s.remap)
-            return self._stage("noise curves", key, lambda: self._huge(profile).curve(grid, self._progress))
-        fine = s.allocation == "uniform" or profile.domain.size <= FINE_GRID_STATES
-        return self._family_curve(profile, s.noise, s.remap, equal_split=fine)
-
-    def _family_curve(self, profile: GroupProfile, noise: str, remap: str, *, equal_split: bool) -> LossCurve:
-        """Return the curve of one family; every remapping of one noise starts from the same channels.
-
-        Noise is a step function of grid budgets, so the equal split needs its own budget to be judged fairly.
-        """
-        grid = self.grid(profile)
-        group = (*self._profile_key(profile.domain.members), grid, noise)
-        key = (*group, remap)
-
-        def compute() -> LossCurve:
-            plain = self._stage("noise channels", group, lambda: noise_channels(profile, grid, noise, self._progress))
-            return noise_curve(profile, grid, plain, noise=noise, remap=remap)
-
-        curve = self._stage("noise curves", key, compute)
-        if not equal_split:
-            return curve
-        share = self._share
-        return self._stage(
-            "equal split", (*key, share), lambda: refine_noise(profile, curve, share, noise=noise, remap=remap)
-        )
-
-    @cached_property
-    def _share(self) -> float:
-        return uniform_split(self.scenario.epsilon, len(self.groups), self.scenario.p)
-
-    def _huge(self, profile: GroupProfile) -> FactorisedGroup:
-        return FactorisedGroup(profile, self.records, self.task, self.scenario)
-
-    def _tuned_curve(self, profile: GroupProfile) -> LossCurve:
-        """Return the pointwise least loss over the tuned families, OPT among them where it is quick or wanted."""
-        if not profile.domain.enumerated:
-            return self.noise_curve(profile)
-        families, optimise = self._tuned_families(profile), self.tunable(profile)
-
-        def compute() -> LossCurve:
-            curves = [
-                self._family_curve(profile, noise, remap, equal_split=noise == BASELINE_NOISE)
-                for noise, remap in families
-            ]
-            return tuned_curve([*curves, self.optimal_curve(profile)] if optimise else curves)
-
-        key = (*self._profile_key(profile.domain.members), self.grid(profile), self._share, optimise)
-        return self._stage("tuned curves", key, compute)
-
-    def _tuned_families(self, profile: GroupProfile) -> tuple[tuple[str, str], ...]:
-        line = line_order(profile.domain.distance) is not None
-        return tuple((noise, remap) for noise, remap in TUNED_FAMILIES if line or noise != "line noise")
-
-    def tunable(self, profile: GroupProfile) -> bool:
-        """Return whether the tuned rule optimises a group: affordable, and quick or wanted by either score."""
-        if not self.affordable(profile):
-            return False
-        if min(profile.score("radial"), profile.score("mse")) <= self.tau_dpn:
-            return True
-        return self._solve_seconds(profile) <= QUICK_SECONDS
+    @property
+    def optimised(self) -> tuple[GroupProfile, ...]:
+        """The groups whose optimised curve the grid curves are made of."""
+        if self.scenario.rule == "tuned":
+            return tuple(p for p in self.profiles if self.tunable(p))
+        return tuple(p for p, choice in zip(self.profiles, self.choices, strict=True) if choice == "OPT")
 
     @cached_property
     def grid_curves(self) -> tuple[LossCurve, ...]:
         """The chosen family's loss-budget curve per group, on the grid that all totals share."""
+        self._solve_ahead(self.optimised)
         if self.scenario.rule == "tuned":
             return self._each("Comparing mechanisms for", self.profiles, self._tuned_curve)
         pairs = list(zip(self.profiles, self.choices, strict=True))
@@ -246,10 +155,6 @@ class Stages(DataStages):
         """Return the groups whose optimised channel takes longer than anybody waits for one per cent."""
         solved = [k for k, curve in enumerate(self.grid_curves) if curve.certified and not curve.stepwise]
         return frozenset(k for k in solved if self._solve_seconds(self.profiles[k]) > REFINED_SECONDS)
-
-    def _solve_seconds(self, profile: GroupProfile) -> float:
-        key = self._profile_key(profile.domain.members)
-        return self._stage("solve cost", key, lambda: estimate_solve_seconds(profile))
 
     @cached_property
     def _allocation_key(self) -> tuple[Hashable, ...]:

@@ -1,13 +1,24 @@
-"""Compare methods over budgets: evaluation.csv, summary.csv, attacker.csv and figures.html."""
+"""Compare methods over budgets: evaluation.csv, summary.csv, explained.csv, attacker.csv and figures.html."""
 
 import argparse
 from typing import Any, Final
 
 import pandas as pd
 
-from core.commands.shared import add_evaluation, add_source, clear, csv_of, html_of, read_inputs, tell, write_files
+from core.commands.shared import (
+    add_evaluation,
+    add_source,
+    clear,
+    csv_of,
+    html_of,
+    read_inputs,
+    tell,
+    workers,
+    write_files,
+)
 from core.evaluation.attacker import attack
-from core.evaluation.methods import COMPARED
+from core.evaluation.explained import explain_groups
+from core.evaluation.methods import COMPARED, JOINT, SPLIT_SUFFIX
 from core.evaluation.own_task import load_task
 from core.evaluation.paper_tables import CASES, LABEL, paper_table
 from core.evaluation.relative import compare_pairs, largest_relative_error
@@ -16,6 +27,8 @@ from core.plots.evaluation_figures import plot_attacker, plot_methods
 
 NAME: Final = "evaluate"
 HELP: Final = "compare methods over budgets on test records and write evaluation.csv"
+EXPLAINED: Final = ("DepHDP tuned", JOINT.name)
+"""Methods whose losses are explained group by group."""
 EPSILONS: Final = tuple(float(e) for e in range(1, 11))
 
 
@@ -33,8 +46,11 @@ def run(parsed: argparse.Namespace) -> int:
     methods = list(COMPARED) if parsed.methods is None else [word.strip() for word in parsed.methods.split(",")]
     epsilons = list(parsed.epsilons or EPSILONS)
     evaluation = Evaluation(table, scenario, repeats=parsed.repeats, progress=tell, task=task)
-    frame = to_frame(list(evaluation.rows(methods, epsilons)))
+    with workers(parsed):
+        frame = to_frame(list(evaluation.rows(methods, epsilons)))
     guesses = attack(evaluation, methods, epsilons)
+    tuned = [name for name in methods if name.removesuffix(SPLIT_SUFFIX) in EXPLAINED]
+    parts = [explain_groups(evaluation, name, epsilon) for name in tuned for epsilon in epsilons]
     clear()
     unit = evaluation.stages(scenario).task.unit
     pictures = [plot_methods(frame, unit), *([] if guesses.empty else [plot_attacker(guesses)])]
@@ -42,6 +58,7 @@ def run(parsed: argparse.Namespace) -> int:
         "evaluation.csv": csv_of(frame),
         "summary.csv": csv_of(summarise(frame)),
         "attacker.csv": csv_of(guesses),
+        **({"explained.csv": csv_of(pd.concat(parts, ignore_index=True))} if parts else {}),
         "figures.html": html_of(f"Evaluation of {table.name}", pictures),
     }
     if parsed.sample in CASES:

@@ -5,7 +5,17 @@ from typing import Final
 
 import pandas as pd
 
-from core.commands.shared import add_evaluation, add_source, clear, csv_of, html_of, read_inputs, tell, write_files
+from core.commands.shared import (
+    add_evaluation,
+    add_source,
+    clear,
+    csv_of,
+    html_of,
+    read_inputs,
+    tell,
+    workers,
+    write_files,
+)
 from core.evaluation.own_task import load_task
 from core.evaluation.reduced import REDUCED_EPSILONS, reduced_rows, summarise_reduced
 from core.evaluation.rows import Evaluation
@@ -27,7 +37,8 @@ def run(parsed: argparse.Namespace) -> int:
     task = None if parsed.task_file is None else load_task(parsed.task_file)
     evaluation = Evaluation(table, scenario, progress=tell, task=task)
     rows = reduced_rows(evaluation.stages(scenario), epsilons=tuple(parsed.epsilons or REDUCED_EPSILONS), progress=tell)
-    frame = pd.DataFrame(rows)
+    with workers(parsed):
+        frame = pd.DataFrame(rows)
     clear()
     write_files(
         parsed.out,

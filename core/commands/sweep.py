@@ -5,7 +5,17 @@ from typing import Final
 
 import pandas as pd
 
-from core.commands.shared import add_evaluation, add_source, clear, csv_of, html_of, read_inputs, tell, write_files
+from core.commands.shared import (
+    add_evaluation,
+    add_source,
+    clear,
+    csv_of,
+    html_of,
+    read_inputs,
+    tell,
+    workers,
+    write_files,
+)
 from core.evaluation.own_task import load_task
 from core.evaluation.rows import Evaluation
 from core.evaluation.sweeps import SWEPT_EPSILONS, sweep_groups, sweep_scores
@@ -33,11 +43,13 @@ def run(parsed: argparse.Namespace) -> int:
     evaluation = Evaluation(table, scenario, repeats=parsed.repeats, progress=tell, task=task)
     files, pictures = {}, []
     if parsed.only != "scores":
-        groups = pd.DataFrame(sweep_groups(evaluation, epsilons=epsilons))
+        with workers(parsed):
+            groups = pd.DataFrame(sweep_groups(evaluation, epsilons=epsilons))
         files["sweep_groups.csv"] = csv_of(groups)
         pictures += [plot_sweep(groups, "tau_group", y) for y in ("loss", "groups")]
     if parsed.only != "groups":
-        scores = pd.DataFrame(sweep_scores(evaluation, epsilons=epsilons, solve_limit=parsed.solve_limit))
+        with workers(parsed):
+            scores = pd.DataFrame(sweep_scores(evaluation, epsilons=epsilons, solve_limit=parsed.solve_limit))
         files["sweep_scores.csv"] = csv_of(scores)
         for _, part in scores.groupby("tau_dim"):
             pictures += [plot_sweep(part, "tau_dpn", y) for y in ("loss", "run_time")]

@@ -8,6 +8,17 @@ from typing import Any
 from core.data_stages import Remember
 
 
+def keep_in(memory: dict[Any, Any]) -> Remember:
+    """Return a memory that keeps every result in a dictionary."""
+
+    def remember(key: Any, compute: Callable[[], Any]) -> Any:
+        if key not in memory:
+            memory[key] = compute()
+        return memory[key]
+
+    return remember
+
+
 @dataclass(frozen=True)
 class Cost:
     """What one remembered result took.

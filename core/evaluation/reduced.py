@@ -1,6 +1,7 @@
 """Full-record OPT against grouped designs on domains small enough for it (paper, section D.4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -8,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from core.adequacy import fit_mse, fit_radial
 from core.channel import Channel
@@ -16,6 +18,8 @@ from core.evaluation.reduced_cases import CONFIGURATIONS, Floats, ReducedCase, b
 from core.mechanisms import Problem, build_channel
 from core.mechanisms.optimal import solve_optimal
 from core.metric import dual_exponent
+from core.parallel import is_worth, stream_tasks
+from core.parallel_curves import is_remembered
 from core.pipeline import Stages
 
 REDUCED_EPSILONS: Final = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
@@ -25,9 +29,17 @@ ANGLES: Final = 61
 """Splits of the budget between the two groups, evenly spaced angles of a quarter circle."""
 TOLERANCE: Final = 1e-6
 """Relative gap asked of every optimised channel."""
+_PARTS: Final = 5
+"""Equal shares of a case's progress: two families of each group, and the full record."""
 METHODS: Final = ("full OPT", "group OPT", "DepHDP-m", "DepHDP-r", "all-DPN")
 
+_SECONDS_PER_CASE: Final = 2.0
+_SECONDS_PER_CUBE: Final = 1e-5
+"""Rough seconds of one configuration at one budget: for its angles, and per cubed joint state for the full record."""
+
 Row = dict[str, Any]
+Cell = tuple[Hashable, ReducedCase, float]
+"""Key, configuration and budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +65,11 @@ def _budgets(epsilon: float, p: float) -> Floats:
     return budgets
 
 
-def _optimal_family(problem: Problem, budgets: Floats) -> _Family:
+def _optimal_family(problem: Problem, budgets: Floats, tell: Callable[[float], None]) -> _Family:
     hint: NDArray[np.int64] | None = None
     channels = []
-    for epsilon in budgets.tolist():
+    for i, epsilon in enumerate(budgets.tolist()):
+        tell(i / len(budgets))
         if epsilon < 1e-6:
             channels.append(build_channel("OPT", problem, epsilon))
             continue
@@ -66,29 +79,57 @@ def _optimal_family(problem: Problem, budgets: Floats) -> _Family:
     return _Family(tuple(channels))
 
 
-def _noise_family(problem: Problem, budgets: Floats) -> _Family:
-    return _Family(tuple(build_channel("calibrated EM", problem, e, remap="distance") for e in budgets.tolist()))
+def _noise_family(problem: Problem, budgets: Floats, tell: Callable[[float], None]) -> _Family:
+    channels = []
+    for i, epsilon in enumerate(budgets.tolist()):
+        tell(i / len(budgets))
+        channels.append(build_channel("calibrated EM", problem, epsilon, remap="distance"))
+    return _Family(tuple(channels))
 
 
-def solve_case(case: ReducedCase, epsilon: float) -> list[Row]:
+def solve_case(case: ReducedCase, epsilon: float, progress: Progress | None = None) -> list[Row]:
     """Return the losses of the five designs on one configuration at one budget.
 
     The split of the budget minimises the surrogate objective of each policy over the same angles; the record loss is
     that of the product channel under the joint prior. Full-record OPT knows no groups.
+
+    Parameters
+    ----------
+    case : ReducedCase
+        The configuration.
+    epsilon : float
+        Total budget.
+    progress : callable (fraction, sentence), optional
+        Told before every channel that is built, and within the solve of the full record; it may raise to stop.
     """
+    told = progress or (lambda _fraction, _sentence: None)
+
+    def part(index: int, words: str) -> Callable[[float], None]:
+        return lambda fraction: told((index + fraction) / _PARTS, f"{words} of group {index % 2 + 1}")
+
+    with threadpool_limits(1):  # sums then round alike in whatever process this runs
+        return _solve_case(case, epsilon, told, part)
+
+
+def _solve_case(
+    case: ReducedCase, epsilon: float, told: Progress, part: Callable[[int, str], Callable[[float], None]]
+) -> list[Row]:
     budgets = _budgets(epsilon, case.p)
     problems = [
         Problem(d, prior, loss) for d, prior, loss in zip(case.distances, case.priors, case.losses, strict=True)
     ]
-    optimal = [_optimal_family(problem, budgets[:, k]) for k, problem in enumerate(problems)]
-    noise = [_noise_family(problem, budgets[:, k]) for k, problem in enumerate(problems)]
+    optimal = [_optimal_family(q, budgets[:, k], part(k, "Optimised channels")) for k, q in enumerate(problems)]
+    noise = [_noise_family(q, budgets[:, k], part(2 + k, "Noise")) for k, q in enumerate(problems)]
     scores = {
         "DepHDP-m": [fit_mse(p.distance, p.loss).score for p in problems],
         "DepHDP-r": [fit_radial(p.distance, p.loss).score for p in problems],
     }
     wanted = {"group OPT": [True, True], "all-DPN": [False, False]}
     wanted |= {name: [s < TAU_DPN for s in found] for name, found in scores.items()}
-    full = solve_optimal(case.joint_distance, case.prior, case.loss, epsilon, tolerance=TOLERANCE).channel
+    full = solve_optimal(
+        case.joint_distance, case.prior, case.loss, epsilon, tolerance=TOLERANCE,
+        progress=lambda fraction, _: told((4 + fraction) / _PARTS, "Full-record OPT"),
+    ).channel  # fmt: skip
     rows = [_row(case, epsilon, "full OPT", full.expected_loss, full.expected_loss, full.lower_bound, 1)]
     for name in METHODS[1:]:
         families = [optimal[k] if wanted[name][k] else noise[k] for k in (0, 1)]
@@ -153,14 +194,58 @@ def reduced_rows(
         L_DPN, gap_closure = 100 (L_DPN - L) / (L_DPN - L_full).
     """
     chosen = choose_cases(stages, count)
-    for i, (pair, tops) in enumerate(chosen):
-        key = (stages.table.digest, stages.scenario.replace(epsilon=1.0).digest(), pair, tops)
-        case = remember(("reduced case", *key), partial(build_case, stages, pair, tops))
-        for j, epsilon in enumerate(epsilons):
-            if progress is not None:
-                done = (i + j / len(epsilons)) / len(chosen)
-                progress(done, f"Reduced domain {case.name} ({i + 1} of {len(chosen)}) at epsilon {epsilon:g}")
-            yield from remember(("reduced rows", *key, float(epsilon)), partial(solve_case, case, float(epsilon)))
+    source = (stages.table.digest, stages.scenario.replace(epsilon=1.0).digest())
+    keys = [(*source, *configuration) for configuration in chosen]
+    cases = [
+        remember(("reduced case", *key), partial(build_case, stages, *configuration))
+        for key, configuration in zip(keys, chosen, strict=True)
+    ]
+    cells = [
+        (("reduced rows", *key, float(epsilon)), case, float(epsilon))
+        for key, case in zip(keys, cases, strict=True)
+        for epsilon in epsilons
+    ]
+    missing = [cell for cell in cells if not is_remembered(cell[0], remember)]
+    aside = len(missing) > 1 and is_worth(sum(case_seconds(case) for _, case, _ in missing))
+    yield from _solve_aside(cells, missing, remember, progress) if aside else _solve_here(cells, remember, progress)
+
+
+def case_seconds(case: ReducedCase) -> float:
+    """Return about how long a configuration takes at one budget, from its states alone."""
+    return _SECONDS_PER_CASE + _SECONDS_PER_CUBE * len(case.prior) ** 3
+
+
+def _solve_here(cells: Sequence[Cell], remember: Remember, progress: Progress | None) -> Iterator[Row]:
+    told = progress or (lambda _fraction, _sentence: None)
+    for i, (key, case, epsilon) in enumerate(cells):
+        where = f"Reduced domain {case.name} at epsilon {epsilon:g}"
+        told(i / len(cells), where)
+
+        def inner(fraction: float, words: str, i: int = i, where: str = where) -> None:
+            told((i + fraction) / len(cells), f"{where}: {words}")
+
+        yield from remember(key, partial(solve_case, case, epsilon, inner))
+
+
+def _solve_aside(
+    cells: Sequence[Cell], missing: Sequence[Cell], remember: Remember, progress: Progress | None
+) -> Iterator[Row]:
+    """Yield the rows in order while those that are missing are solved side by side."""
+    known, waiting = len(cells) - len(missing), {key for key, _, _ in missing}
+
+    def tell(fraction: float, _sentence: str) -> None:
+        if progress is not None:
+            done = known + fraction * len(missing)
+            progress(done / len(cells), f"Reduced domains side by side, {done:.0f} of {len(cells)} cases")
+
+    with closing(stream_tasks(_solve_cell, missing, progress=tell)) as stream:
+        for key, case, epsilon in cells:
+            compute = partial(list, next(stream)) if key in waiting else partial(solve_case, case, epsilon)
+            yield from remember(key, compute)
+
+
+def _solve_cell(cell: Cell) -> list[Row]:
+    return solve_case(cell[1], cell[2])
 
 
 def summarise_reduced(frame: pd.DataFrame) -> pd.DataFrame:

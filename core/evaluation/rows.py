@@ -16,7 +16,8 @@ from core.curves import AnyChannel
 from core.data_stages import Progress, Remember
 from core.domain import encode_table
 from core.errors import InputError
-from core.evaluation.joint import JointDesign, refine_jointly
+from core.evaluation.ahead import refine_ahead, solve_ahead_for
+from core.evaluation.joint import STARTS, JointDesign, Start, refine_jointly, starts_of
 from core.evaluation.measured import (
     Measured,
     Row,
@@ -29,10 +30,12 @@ from core.evaluation.measured import (
     predicted_loss,
     shift_prior,
 )
+from core.evaluation.metering import keep_in
 from core.evaluation.methods import COMPARED, Method, find_method
 from core.evaluation.own_task import TaskSource, TaskStages
 from core.evaluation.simulation import Placed, place_records, release_constant, simulate
 from core.evaluation.split import Split, fitting_table, pin_columns, split_rows
+from core.parallel_curves import is_remembered
 from core.pipeline import Stages
 from core.scenario import Scenario
 from core.table import Table
@@ -41,17 +44,6 @@ COLUMNS: Final = ("method", "epsilon", "loss", "sd", "end_task", "lower_bound")
 """The public columns; others stand after them."""
 REPEATS: Final = limits.Range("The number of repeats", 1, 1000, 20, 1, "20 is usual", True)
 _STREAM: Final = 11
-
-
-def keep_in(memory: dict[Any, Any]) -> Remember:
-    """Return a memory that keeps every result in a dictionary."""
-
-    def remember(key: Any, compute: Callable[[], Any]) -> Any:
-        if key not in memory:
-            memory[key] = compute()
-        return memory[key]
-
-    return remember
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +157,27 @@ class Evaluation:
         """
         chosen = find_method(method) if isinstance(method, str) else method
         knobs = (scenario or self.scenario).replace(epsilon=float(epsilon), **chosen.changes)
-        key = ("evaluation row", *self.key(knobs), chosen.name, chosen.measure, chosen.split, self.repeats)
-        return dict(self.remember(key, lambda: self._compute(chosen, knobs)))
+        return dict(self.remember(self._row_key(chosen, knobs), lambda: self._compute(chosen, knobs)))
+
+    def _row_key(self, method: Method, knobs: Scenario) -> tuple[Any, ...]:
+        return ("evaluation row", *self.key(knobs), method.name, method.measure, method.split, self.repeats)
+
+    def prepare(self, methods: Sequence[str], epsilons: Sequence[float]) -> None:
+        """Solve what the rows that are not known yet have in common, side by side where it is worth it.
+
+        Curves first, then joint designs; a row asked for without this solves what it needs itself, to the same bits.
+        """
+        pairs = [(find_method(name), float(e)) for name in methods for e in epsilons]
+        wanted = [(method, self.scenario.replace(epsilon=e, **method.changes)) for method, e in pairs]
+        wanted = [(m, knobs) for m, knobs in wanted if not is_remembered(self._row_key(m, knobs), self.remember)]
+        designs = []
+        for method, knobs in wanted:
+            names = STARTS if method.measure == "joint" else (method.name,)
+            changed = [knobs.replace(**find_method(name).changes) for name in names]
+            designs += [self.stages(scenario, fitted=method.split) for scenario in changed]
+        solve_ahead_for(designs, self.remember, self.progress)
+        joint = [(self._joint_key(k, m.split), self._starts(k, m.split)) for m, k in wanted if m.measure == "joint"]
+        refine_ahead(joint, self.remember, self.progress)
 
     def rows(self, methods: Sequence[str] | None, epsilons: Sequence[float]) -> Iterator[Row]:
         """Yield row by row, method by method, telling the progress between them."""
@@ -174,6 +185,7 @@ class Evaluation:
         cells = [(m, limits.EPSILON.check(e)) for m in chosen for e in epsilons]
         if not cells:
             raise InputError("methods", "An evaluation needs at least one method and one epsilon.")
+        self.prepare([method.name for method in chosen], [float(e) for e in epsilons])
         for i, (method, epsilon) in enumerate(cells):
             if self.progress is not None:
                 self.progress(i / len(cells), f"{method.name} at epsilon {epsilon:g}")
@@ -194,7 +206,7 @@ class Evaluation:
                 stages, placed, [p.loss.matrix[:, constant_state(p)] for p in stages.profiles if p.loss]
             )
         else:
-            released = self._channels(stages, method)
+            released = self.channels(stages, method)
             word = f"{method.name}/{scenario.epsilon!r}/{scenario.seed}"
             rng = np.random.default_rng([scenario.seed, _STREAM, zlib.crc32(word.encode())])
             domains = [p.domain for p in stages.profiles]
@@ -205,20 +217,24 @@ class Evaluation:
             stages, released
         )
 
-    def _channels(self, stages: Stages, method: Method) -> tuple[AnyChannel, ...]:
+    def channels(self, stages: Stages, method: Method) -> tuple[AnyChannel, ...]:
+        """Return what a method releases with: the channels of its stages, or those refined jointly."""
         if method.measure != "joint":
             return stages.channels
         return self.joint(stages.scenario, fitted=method.split).channels
 
     def joint(self, scenario: Scenario, *, fitted: bool = False) -> JointDesign:
         """Return the channels refined together at the scenario's epsilon; see `core.evaluation.joint`."""
-
-        def stages_of(name: str) -> Stages:
-            return self.stages(scenario.replace(**find_method(name).changes), fitted=fitted)
-
-        key = ("joint design", *self.key(scenario), fitted)
-        found: JointDesign = self.remember(key, lambda: refine_jointly(stages_of))
+        starts = self._starts(scenario, fitted)
+        found: JointDesign = self.remember(self._joint_key(scenario, fitted), lambda: refine_jointly(starts()))
         return found
+
+    def _joint_key(self, scenario: Scenario, fitted: bool) -> tuple[Any, ...]:
+        return ("joint design", *self.key(scenario), fitted)
+
+    def _starts(self, scenario: Scenario, fitted: bool) -> Callable[[], tuple[Start, ...]]:
+        """Return a function that gives the designs to start from: they are large, and built where they are needed."""
+        return lambda: starts_of(lambda name: self.stages(scenario.replace(**find_method(name).changes), fitted=fitted))
 
 
 def to_frame(rows: Sequence[Row]) -> pd.DataFrame:

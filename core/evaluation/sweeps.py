@@ -1,11 +1,13 @@
 """Thresholds moved over their range: what grouping and choosing cost and bring (paper, section D.7)."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
+from core.evaluation.ahead import solve_ahead_for
 from core.evaluation.metering import Meter
 from core.evaluation.methods import Method
 from core.evaluation.rows import Evaluation
@@ -43,6 +45,12 @@ def sweep_groups(
         tau_group, groups, largest (states of the largest group), method, epsilon, loss, sd, predicted, lower_bound,
         optimised, run_time (seconds of this design from scratch, without measuring it).
     """
+    designs = [
+        evaluation.stages(evaluation.scenario.replace(tau_group=float(tau), rule="score", score=SCORES[name]))
+        for tau in thresholds
+        for name in methods
+    ]
+    solve_ahead_for(designs, evaluation.remember, evaluation.progress)
     for tau in thresholds:
         # Thresholds that give the same groups are one design: the first of them stands for all in every key.
         scenario = evaluation.scenario.replace(tau_group=float(tau))
@@ -82,13 +90,16 @@ def sweep_scores(
     dict
         tau_dim, tau_dpn, then as `sweep_groups`.
     """
+    solve_ahead_for(
+        _quick_designs(evaluation, thresholds, dimensions, solve_limit), evaluation.remember, evaluation.progress
+    )
     for size in dimensions:
         for name, score in SCORES.items():
             base = evaluation.scenario.replace(tau_dim=int(size), rule="score", score=score)
             stages = evaluation.stages(base)
             for tau in thresholds:
                 knobs = base.replace(tau_dpn=_first_with_same_choice(stages, score, float(tau), thresholds))
-                slow = solve_limit is not None and _slowest(evaluation, evaluation.stages(knobs)) > solve_limit
+                slow = _is_slow(evaluation, evaluation.stages(knobs), solve_limit)
                 for epsilon in epsilons:
                     method = Method(name, {"rule": "score", "score": score})
                     found = _omitted(stages, name, epsilon) if slow else _metered(evaluation, method, knobs, epsilon)
@@ -99,6 +110,21 @@ def _first_with_same_choice(stages: Stages, score: str, tau: float, thresholds: 
     """Return the least threshold that optimises the same groups, so that it is computed once."""
     scores = [p.score(score) for p in stages.profiles if stages.affordable(p)]
     return min(float(t) for t in thresholds if [s <= t for s in scores] == [s <= tau for s in scores])
+
+
+def _quick_designs(
+    evaluation: Evaluation, thresholds: Sequence[float], dimensions: Sequence[int], solve_limit: float | None
+) -> Iterator[Stages]:
+    """Yield the designs of a sweep that are within the limit."""
+    for size, score, tau in itertools.product(dimensions, SCORES.values(), thresholds):
+        knobs = evaluation.scenario.replace(tau_dim=int(size), rule="score", score=score, tau_dpn=float(tau))
+        stages = evaluation.stages(knobs)
+        if not _is_slow(evaluation, stages, solve_limit):
+            yield stages
+
+
+def _is_slow(evaluation: Evaluation, stages: Stages, solve_limit: float | None) -> bool:
+    return solve_limit is not None and _slowest(evaluation, stages) > solve_limit
 
 
 def _slowest(evaluation: Evaluation, stages: Stages) -> float:

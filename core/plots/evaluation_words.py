@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from core.evaluation.methods import ZERO_INFORMATION, find_method
+from core.evaluation.methods import JOINT, SPLIT_SUFFIX, ZERO_INFORMATION, find_method
 from core.evaluation.paper_tables import CASES, LABEL, REDUCTIONS, RELATIVE_ERRORS, paper_table
 from core.evaluation.relative import compare_pairs, largest_relative_error
 from core.plots.evaluation import EvaluationView
@@ -14,6 +14,7 @@ from core.plots.template import percent, sig
 
 _REFERENCE: Final = "ALC+RMP"
 _OURS: Final = "DepHDP-m"
+_TUNED: Final = "DepHDP tuned"
 SCORES: Final = ("DepHDP-m", "DepHDP-r")
 
 
@@ -31,7 +32,37 @@ def explain_evaluation(view: EvaluationView) -> str:
     what = "loses least" if view.measure == "loss" else "has the least end-task error"
     spread = f" ± {sig(half)}" if half > 0 else ""
     said = f"At epsilon {view.at:g} **{best}** {what}, **{sig(loss)}**{spread}"
-    return f"{said}{_against(found, best, loss, view.measure)}. {_worse(found, view)}".strip()
+    words = (
+        f"{said}{_against(found, best, loss, view.measure)}.",
+        _worse(found, view),
+        advise_joint(view.frame, view.at),
+    )
+    return " ".join(word for word in words if word)
+
+
+def advise_joint(frame: pd.DataFrame, epsilon: float) -> str:
+    """Return what to do where the tuned design loses to another beyond sampling error; empty where it does not.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of an evaluation.
+    epsilon : float
+        Total budget.
+    """
+    rows = frame[(frame["epsilon"] == epsilon) & frame["sampling_error"].notna()]
+    found = {str(row["method"]): (float(row["loss"]), float(row["sampling_error"])) for _, row in rows.iterrows()}
+    names = [name for name in found if find_method(name).measure == "channels" and not name.endswith(SPLIT_SUFFIX)]
+    if _TUNED not in names or JOINT.name in found:
+        return ""
+    best = min(names, key=lambda name: found[name][0])
+    lost, error = found[_TUNED][0] - found[best][0], math.hypot(found[_TUNED][1], found[best][1])
+    if lost <= error:
+        return ""
+    return (
+        f"**{_TUNED}** loses {sig(lost)} more than {best}, beyond the sampling error (± {sig(error)}): it trusts the "
+        f"additive surrogate. Add **{JOINT.name}**, which is refined on the loss itself."
+    )
 
 
 def _against(found: Mapping[str, pd.Series], best: str, loss: float, measure: str) -> str:

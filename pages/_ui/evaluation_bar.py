@@ -38,7 +38,7 @@ def bar(job: Job, *, found: int, wanted: int, what: str, button: str) -> None:
     with st.container(height=HEIGHT, border=False, gap="small", key="run_bar"):
         if running is not None and running.token == job.token:
             st.button("Stop", key="run_stop", on_click=desk.stop, width="stretch")
-            _progress(running, running.words or running.title)
+            _progress(running, running.words or running.inner or running.title)
         elif running is not None:
             with st.container(horizontal=True, gap="small", key="run_buttons"):
                 st.button("Stop it", key="run_stop", on_click=desk.stop)

@@ -191,6 +191,8 @@ def compare(given: Inputs, wanted: Settings) -> Job:
         costs = _costs(wanted.cells, there)
         whole, done = max(sum(costs), 1e-9), 0.0
         evaluation = given.evaluation(wanted.repeats, teller.detail)
+        teller.reach(0.0, "")
+        evaluation.prepare(wanted.methods, wanted.epsilons)
         for (method, epsilon), cost in zip(wanted.cells, costs, strict=True):
             teller.reach(done / whole, f"{method} at epsilon {epsilon:g}")
             row = evaluation.row(method, epsilon)

@@ -56,7 +56,7 @@ def _sweep_job(kind: str, step: float, epsilons: tuple[float, ...], limit: float
             if kind == "groups"
             else sweep_scores(evaluation, thresholds, epsilons, solve_limit=limit)
         )
-        teller.reach(0.0, "Preparing")
+        teller.reach(0.0, "")
         for i, row in enumerate(rows, start=1):
             where = f"tau_group {row['tau_group']:g}" if kind == "groups" else f"tau_dpn {row['tau_dpn']:g}"
             teller.reach(i / total, f"{where}, {row['method']}")

@@ -3,7 +3,10 @@
 from typing import Final
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
+from core.evaluation.explained import explain_groups
 from core.evaluation.methods import find_method
 from core.evaluation.rows import to_frame
 from core.plots.evaluation import HEIGHT, table_evaluation
@@ -71,7 +74,31 @@ def explained() -> None:
     with main:
         figure.figure(plot_explained(frame, epsilon, cache.stages().task.unit), key="explained")
     outputs.means(explain_gaps(frame, epsilon))
-    outputs.tabs(numbers=table_evaluation(frame), method=EXPLAINED, name="explained")
+    parts = {"Group by group": lambda: _by_group(wanted.repeats, frame, epsilon)}
+    outputs.tabs(first=parts, numbers=table_evaluation(frame), method=EXPLAINED, name="explained")
+
+
+def _by_group(repeats: int, frame: pd.DataFrame, epsilon: float) -> None:
+    """Show what each group costs alone on the test records, against what was predicted for it."""
+    rows = frame[frame["epsilon"] == epsilon]
+    rows = rows[[find_method(str(name)).measure in ("channels", "joint") for name in rows["method"]]]
+    names = rows.sort_values("surrogate_residual", key=abs, ascending=False)["method"].tolist()
+    if not names:
+        st.caption("No method with channels was measured at this budget.")
+        return
+    chosen = state.option("explained_method", names[0])
+    cell = widgets.option("explained_method", names[0])
+    if chosen not in names:
+        cell = widgets.Cell("explained_method", names[0], cell.write)
+    method = str(
+        widgets.choice(cell, options={n: n for n in names}, label="Method", help="The largest residual first.")
+    )
+    st.caption(
+        "Each group released alone, all else true; the row “together” is what perturbed groups lose, or save, as they "
+        "meet. The column “alone” adds up to the measured loss."
+    )
+    evaluation = evaluation_runs.inputs().evaluation(repeats)
+    outputs.table(explain_groups(evaluation, method, epsilon).drop(columns=["method", "epsilon"]), name="by_group")
 
 
 def attacker() -> None:

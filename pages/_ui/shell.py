@@ -6,7 +6,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages._ui import figure, inputs, outputs, state, text
+from pages._ui import evaluation_running, figure, inputs, outputs, reconnect, state, text
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _HERE: Final = Path(__file__).parent
@@ -80,6 +80,7 @@ def main() -> None:
     st.html(_HERE / "style.css")
     st.logo(str(_HERE / "mark.svg"), size="medium")
     figure.prepare(ROOT / "static")
+    reconnect.prepare()
     state.scenario()
     with st.sidebar:
         sidebar()
@@ -92,6 +93,7 @@ def main() -> None:
 
 def sidebar() -> None:
     """Show what is global: data set, task, epsilon, metric, undo, pins, save and open."""
+    evaluation_running.line()
     source = inputs.Cell("source", state.source(), state.choose_source)
     inputs.choice(source, options=text.SOURCES, label="Data set", help=_SOURCE_HELP)
     inputs.choice("task")

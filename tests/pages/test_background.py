@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.errors import InputError
-from core.evaluation.rows import keep_in
+from core.evaluation.metering import keep_in
 from pages._ui import background
 from pages._ui.background import Desk, Job, Run, Teller, duration
 from pages._ui.evaluation_runs import Inputs, Settings, compare, known, known_attacks

@@ -3,8 +3,9 @@
 import pytest
 
 from core.errors import InputError
+from core.evaluation.metering import keep_in
 from core.evaluation.own_task import TaskStages, load_task
-from core.evaluation.rows import Evaluation, keep_in
+from core.evaluation.rows import Evaluation
 from tests.core.evaluation.small_table import small_scenario, small_table
 
 GOOD = '''

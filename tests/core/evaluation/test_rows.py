@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import core
 import core.pipeline
 from core.errors import InputError
+from core.evaluation.metering import keep_in
 from core.evaluation.methods import COMPARED, find_method
-from core.evaluation.rows import COLUMNS, Evaluation, evaluate, keep_in
+from core.evaluation.rows import COLUMNS, Evaluation, evaluate
 from core.evaluation.split import fitting_table, pin_columns, split_rows
 from core.scenario import AttributeSpec, Scenario
 from core.table import read_table
@@ -127,8 +128,8 @@ def test_the_same_memory_computes_nothing_twice_and_a_stopped_run_goes_on(table)
 
     def remember(key, compute):
         if key not in store:
-            computed.append(key[0])
             store[key] = compute()
+            computed.append(key[0])
         return store[key]
 
     methods, epsilons = ["SPL+DPN", "ALC+DPN"], (1, 2, 4)
@@ -148,8 +149,8 @@ def test_a_budget_adds_no_curve(table):
 
     def remember(key, compute):
         if key not in store:
-            computed.append(key[0])
             store[key] = compute()
+            computed.append(key[0])
         return store[key]
 
     evaluate(table, small_scenario(), ["DepHDP-m", "ALC+RMP"], (1,), repeats=1, remember=remember)

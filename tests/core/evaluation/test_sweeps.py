@@ -6,8 +6,8 @@ import time
 import pandas as pd
 import pytest
 
-from core.evaluation.metering import Meter
-from core.evaluation.rows import Evaluation, keep_in
+from core.evaluation.metering import Meter, keep_in
+from core.evaluation.rows import Evaluation
 from core.evaluation.sweeps import sweep_groups, sweep_scores
 from tests.core.evaluation.small_table import small_scenario, small_table
 
@@ -48,8 +48,8 @@ def counted():
 
     def remember(key, compute):
         if key not in store:
-            computed.append(key)
             store[key] = compute()
+            computed.append(key)
         return store[key]
 
     return Evaluation(small_table(), small_scenario(), repeats=3, remember=remember), computed

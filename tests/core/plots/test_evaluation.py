@@ -20,7 +20,13 @@ from core.plots.evaluation_studies import (
     plot_reduced_study,
     plot_sweeps,
 )
-from core.plots.evaluation_words import explain_evaluation, explain_paper, table_beside_paper, table_reductions
+from core.plots.evaluation_words import (
+    advise_joint,
+    explain_evaluation,
+    explain_paper,
+    table_beside_paper,
+    table_reductions,
+)
 from tests.core.plots.small_case import texts, trace
 
 NAN = float("nan")
@@ -209,3 +215,14 @@ def test_names_at_the_ends_of_lines_keep_their_distance_and_their_order() -> Non
     assert sum(shifts[:3]) == pytest.approx(0.0, abs=1e-9)
     order = np.argsort([v * 10.0 + s for v, s in zip(values, shifts, strict=True)])
     assert list(order[:3]) == [0, 2, 1]
+
+
+def test_where_tuned_is_beaten_beyond_sampling_error_the_joint_design_is_recommended() -> None:
+    frame = rows()
+    tuned = frame[frame["method"] == "ALC+RMP"].assign(method="DepHDP tuned", loss=[7.0, 4.2])
+    beaten = pd.concat([frame, tuned], ignore_index=True)
+    assert "loses 0.200 more than DepHDP-m, beyond the sampling error (± 0.141)" in advise_joint(beaten, 4.0)
+    assert advise_joint(beaten, 1.0) == ""
+    assert advise_joint(frame, 4.0) == ""
+    joint = pd.concat([beaten, tuned.assign(method="DepHDP joint")], ignore_index=True)
+    assert advise_joint(joint, 4.0) == ""
