@@ -148,7 +148,7 @@ def cut_bins(numbers: NDArray[np.float64], spec: AttributeSpec, *, dates: bool =
     """Return the bins of a numeric column from a complete spec.
 
     Equal width: edges low + i (high - low) / b. Quantile: the i / b quantiles of the numbers within [low, high], equal
-    ones merged. Own edges: as given. A column of one value has one bin of no width.
+    ones merged; equal width where there are none. Own edges: as given. A column of one value has one bin of no width.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def cut_bins(numbers: NDArray[np.float64], spec: AttributeSpec, *, dates: bool =
         edges = np.array(spec.edges, dtype=float)
     elif low == high:
         edges = np.array([low, high])
-    elif spec.binning == "quantile":
+    elif spec.binning == "quantile" and len(numbers):
         inner = np.quantile(np.clip(numbers, low, high), np.linspace(0, 1, count + 1)[1:-1])
         edges = np.unique(np.concatenate([[low], inner, [high]]))
     else:

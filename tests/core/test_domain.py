@@ -227,6 +227,11 @@ def test_bins_cover_the_data_and_agree_with_their_edges(values, bins, binning):
     assert encode_values(a, pd.Series(decode(a, codes))).tolist() == codes.tolist()
 
 
+def test_quantile_bins_of_no_values_are_of_equal_width():
+    empty = cut_bins(np.array([]), AttributeSpec(0, kind="numeric", binning="quantile", bins=4, low=-1.0, high=1.0))
+    assert empty.edges.tolist() == [-1.0, -0.5, 0.0, 0.5, 1.0]
+
+
 def test_bin_labels_are_different_and_dates_are_dates():
     near = cut_bins(np.array([]), AttributeSpec(0, kind="numeric", binning="width", bins=3, low=1e6, high=1e6 + 1))
     assert len(set(near.labels)) == 3
