@@ -5,24 +5,14 @@ from typing import Any, Final
 
 import pandas as pd
 
-from core.commands.shared import (
-    add_evaluation,
-    add_source,
-    clear,
-    csv_of,
-    html_of,
-    read_inputs,
-    tell,
-    workers,
-    write_files,
-)
+from core.commands.evaluating import add_evaluation, evaluating
+from core.commands.shared import clear, csv_of, html_of, write_files
 from core.evaluation.attacker import attack
 from core.evaluation.explained import explain_groups
 from core.evaluation.methods import COMPARED, JOINT, SPLIT_SUFFIX
-from core.evaluation.own_task import load_task
 from core.evaluation.paper_tables import CASES, LABEL, paper_table
 from core.evaluation.relative import compare_pairs, largest_relative_error
-from core.evaluation.rows import Evaluation, to_frame
+from core.evaluation.rows import to_frame
 from core.plots.evaluation_figures import plot_attacker, plot_methods
 
 NAME: Final = "evaluate"
@@ -34,32 +24,28 @@ EPSILONS: Final = tuple(float(e) for e in range(1, 11))
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_source(parser)
     add_evaluation(parser)
     parser.add_argument("--methods", help=f"methods, separated by commas, among {', '.join(COMPARED)}")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Compare, write, and return 0."""
-    table, scenario = read_inputs(parsed)
-    task = None if parsed.task_file is None else load_task(parsed.task_file)
     methods = list(COMPARED) if parsed.methods is None else [word.strip() for word in parsed.methods.split(",")]
     epsilons = list(parsed.epsilons or EPSILONS)
-    evaluation = Evaluation(table, scenario, repeats=parsed.repeats, progress=tell, task=task)
-    with workers(parsed):
-        frame = to_frame(list(evaluation.rows(methods, epsilons)))
-    guesses = attack(evaluation, methods, epsilons)
     tuned = [name for name in methods if name.removesuffix(SPLIT_SUFFIX) in EXPLAINED]
-    parts = [explain_groups(evaluation, name, epsilon) for name in tuned for epsilon in epsilons]
+    with evaluating(parsed) as evaluation:
+        frame = to_frame(list(evaluation.rows(methods, epsilons)))
+        guesses = attack(evaluation, methods, epsilons)
+        parts = [explain_groups(evaluation, name, epsilon) for name in tuned for epsilon in epsilons]
     clear()
-    unit = evaluation.stages(scenario).task.unit
+    unit = evaluation.stages(evaluation.scenario).task.unit
     pictures = [plot_methods(frame, unit), *([] if guesses.empty else [plot_attacker(guesses)])]
     files: dict[str, Any] = {
         "evaluation.csv": csv_of(frame),
         "summary.csv": csv_of(summarise(frame)),
         "attacker.csv": csv_of(guesses),
         **({"explained.csv": csv_of(pd.concat(parts, ignore_index=True))} if parts else {}),
-        "figures.html": html_of(f"Evaluation of {table.name}", pictures),
+        "figures.html": html_of(f"Evaluation of {evaluation.table.name}", pictures),
     }
     if parsed.sample in CASES:
         files["paper.csv"] = csv_of(paper_table(parsed.sample).assign(note=LABEL))

@@ -5,20 +5,9 @@ from typing import Final
 
 import pandas as pd
 
-from core.commands.shared import (
-    add_evaluation,
-    add_source,
-    clear,
-    csv_of,
-    html_of,
-    read_inputs,
-    tell,
-    workers,
-    write_files,
-)
-from core.evaluation.own_task import load_task
+from core.commands.evaluating import add_evaluation, evaluating
+from core.commands.shared import clear, csv_of, html_of, tell, write_files
 from core.evaluation.reduced import REDUCED_EPSILONS, reduced_rows, summarise_reduced
-from core.evaluation.rows import Evaluation
 from core.plots.evaluation_figures import plot_reduced
 
 NAME: Final = "reduced"
@@ -27,25 +16,22 @@ HELP: Final = "compare grouped designs with full-record OPT on reduced domains"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_source(parser)
     add_evaluation(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Compare, write, and return 0."""
-    table, scenario = read_inputs(parsed)
-    task = None if parsed.task_file is None else load_task(parsed.task_file)
-    evaluation = Evaluation(table, scenario, progress=tell, task=task)
-    rows = reduced_rows(evaluation.stages(scenario), epsilons=tuple(parsed.epsilons or REDUCED_EPSILONS), progress=tell)
-    with workers(parsed):
-        frame = pd.DataFrame(rows)
+    epsilons = tuple(parsed.epsilons or REDUCED_EPSILONS)
+    with evaluating(parsed) as evaluation:
+        stages = evaluation.stages(evaluation.scenario)
+        frame = pd.DataFrame(reduced_rows(stages, epsilons=epsilons, progress=tell))
     clear()
     write_files(
         parsed.out,
         {
             "reduced.csv": csv_of(frame),
             "reduced_summary.csv": csv_of(summarise_reduced(frame)),
-            "figures.html": html_of(f"Reduced domains of {table.name}", [plot_reduced(frame)]),
+            "figures.html": html_of(f"Reduced domains of {stages.table.name}", [plot_reduced(frame)]),
         },
     )
     return 0

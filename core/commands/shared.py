@@ -2,14 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
 from core.errors import InputError
-from core.parallel import cluster, local_jobs
 from core.plots.template import Picture, escape
 from core.scenario import Scenario
 from core.table import SAMPLES, Table, load_sample, read_table, sample_scenario
@@ -87,32 +85,3 @@ def html_of(title: str, pictures: list[Picture]) -> Callable[[Path], object]:
         )
 
     return write
-
-
-def add_evaluation(parser: argparse.ArgumentParser) -> None:
-    """Add what every evaluating command takes."""
-    parser.add_argument("--epsilons", type=_numbers, help="budgets, separated by commas")
-    parser.add_argument("--repeats", type=int, default=20, help="releases of every test record")
-    parser.add_argument("--task-file", type=Path, help="a Python file with a task of your own; it is executed")
-    parser.add_argument("--jobs", type=_workers, help="local processes; all cores unless given")
-    parser.add_argument("--scheduler", help="address of a Dask scheduler whose workers solve instead")
-
-
-@contextmanager
-def workers(parsed: argparse.Namespace) -> Generator[None]:
-    """Let what runs within use the local processes, or the cluster, that the arguments name."""
-    with local_jobs(parsed.jobs), cluster(parsed.scheduler):
-        yield
-
-
-def _workers(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes from 1")
-    return int(text)
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(word) for word in text.split(","))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 1,2,4") from error

@@ -5,19 +5,8 @@ from typing import Final
 
 import pandas as pd
 
-from core.commands.shared import (
-    add_evaluation,
-    add_source,
-    clear,
-    csv_of,
-    html_of,
-    read_inputs,
-    tell,
-    workers,
-    write_files,
-)
-from core.evaluation.own_task import load_task
-from core.evaluation.rows import Evaluation
+from core.commands.evaluating import add_evaluation, evaluating
+from core.commands.shared import clear, csv_of, html_of, write_files
 from core.evaluation.sweeps import SWEPT_EPSILONS, sweep_groups, sweep_scores
 from core.plots.evaluation_figures import plot_sweep
 
@@ -27,7 +16,6 @@ HELP: Final = "move tau_group, tau_dpn and tau_dim and write loss, number of gro
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_source(parser)
     add_evaluation(parser)
     parser.add_argument("--only", choices=("groups", "scores"), help="one of the two sweeps")
     parser.add_argument(
@@ -37,22 +25,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Sweep, write, and return 0."""
-    table, scenario = read_inputs(parsed)
-    task = None if parsed.task_file is None else load_task(parsed.task_file)
     epsilons = tuple(parsed.epsilons or SWEPT_EPSILONS)
-    evaluation = Evaluation(table, scenario, repeats=parsed.repeats, progress=tell, task=task)
     files, pictures = {}, []
-    if parsed.only != "scores":
-        with workers(parsed):
+    with evaluating(parsed) as evaluation:
+        if parsed.only != "scores":
             groups = pd.DataFrame(sweep_groups(evaluation, epsilons=epsilons))
-        files["sweep_groups.csv"] = csv_of(groups)
-        pictures += [plot_sweep(groups, "tau_group", y) for y in ("loss", "groups")]
-    if parsed.only != "groups":
-        with workers(parsed):
+            files["sweep_groups.csv"] = csv_of(groups)
+            pictures += [plot_sweep(groups, "tau_group", y) for y in ("loss", "groups")]
+        if parsed.only != "groups":
             scores = pd.DataFrame(sweep_scores(evaluation, epsilons=epsilons, solve_limit=parsed.solve_limit))
-        files["sweep_scores.csv"] = csv_of(scores)
-        for _, part in scores.groupby("tau_dim"):
-            pictures += [plot_sweep(part, "tau_dpn", y) for y in ("loss", "run_time")]
+            files["sweep_scores.csv"] = csv_of(scores)
+            for _, part in scores.groupby("tau_dim"):
+                pictures += [plot_sweep(part, "tau_dpn", y) for y in ("loss", "run_time")]
     clear()
-    write_files(parsed.out, {**files, "figures.html": html_of(f"Threshold sweeps of {table.name}", pictures)})
+    write_files(
+        parsed.out, {**files, "figures.html": html_of(f"Threshold sweeps of {evaluation.table.name}", pictures)}
+    )
     return 0

@@ -1,6 +1,6 @@
 """Views that have runs of their own: sweeps of the thresholds and reduced domains."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.evaluation.reduced import REDUCED_EPSILONS, reduced_rows, summarise_reduced
 from core.evaluation.reduced_cases import CONFIGURATIONS
-from core.evaluation.sweeps import DIMENSIONS, SWEPT_EPSILONS, sweep_groups, sweep_scores
+from core.evaluation.sweeps import DIMENSIONS, SCORES, SWEPT_EPSILONS, sweep_groups, sweep_scores
 from core.pipeline import Stages
 from core.plots.evaluation_looks import look_of
 from core.plots.evaluation_studies import HEIGHT, explain_reduced, explain_sweep, plot_reduced_study, plot_sweeps
@@ -107,7 +107,7 @@ def sweeps() -> None:
     stages = cache.stages()
     with controls:
         epsilon = _one_of(sorted(set(frame["epsilon"])))
-        outputs.key(*((("diamond", "ring")[i], look_of(m, 0)[0], m) for i, m in enumerate(("DepHDP-m", "DepHDP-r"))))
+        outputs.key(*_key_rows(SCORES))
     own = stages.scenario.tau_group if kind == "groups" else stages.tau_dpn
     with main:
         figure.figure(plot_sweeps(frame, x, epsilon=epsilon, own=own, unit=stages.task.unit), key="sweep")
@@ -159,7 +159,7 @@ def reduced() -> None:
     main, controls = outputs.bench()
     with controls:
         evaluation_bar.bar(job, found=count, wanted=total, what="cases", button="Run the study")
-        outputs.key(*((_KINDS[m], look_of(m, 0)[0], m) for m in _KINDS))
+        outputs.key(*_key_rows(_COMPARED))
     headless = {"Without the app": partial(_reduced_command)}
     if frame.empty:
         with main:
@@ -177,7 +177,14 @@ def reduced() -> None:
     outputs.tabs(first=summary | headless, numbers=frame, method=REDUCED_METHOD, name="reduced")
 
 
-_KINDS: Final = {"full OPT": "cross", "group OPT": "circle", "DepHDP-m": "diamond", "DepHDP-r": "ring"}
+_COMPARED: Final = ("full OPT", "group OPT", "DepHDP-m", "DepHDP-r")
+
+
+def _key_rows(methods: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield what the key of a figure says of these methods, each drawn as in the figure."""
+    for name in methods:
+        colour, _, symbol = look_of(name, 0)
+        yield outputs.swatch(symbol), colour, name
 
 
 def _reduced_command() -> None:

@@ -29,7 +29,6 @@ groups add through the dependence that was cut between them is not counted. What
 $\epsilon\,d$-privacy changes the odds of two values by at most $e^{\epsilon \cdot \text{diameter}}$, with the certified
 epsilon of the group.
 """
-_SWATCH: Final = {"circle": "circle", "diamond": "diamond", "square": "square", "triangle-up": "triangle"}
 
 
 def _budget(known: list[float]) -> float:
@@ -86,13 +85,9 @@ def _by_group(repeats: int, frame: pd.DataFrame, epsilon: float) -> None:
     if not names:
         st.caption("No method with channels was measured at this budget.")
         return
-    chosen = state.option("explained_method", names[0])
     cell = widgets.option("explained_method", names[0])
-    if chosen not in names:
-        cell = widgets.Cell("explained_method", names[0], cell.write)
-    method = str(
-        widgets.choice(cell, options={n: n for n in names}, label="Method", help="The largest residual first.")
-    )
+    help = "The largest residual first."
+    method = str(widgets.choice(cell, options={name: name for name in names}, label="Method", help=help))
     st.caption(
         "Each group released alone, all else true; the row “together” is what perturbed groups lose, or save, as they "
         "meet. The column “alone” adds up to the measured loss."
@@ -122,15 +117,9 @@ def attacker() -> None:
         looks = [(name, look_of(name, i)) for i, name in enumerate(shown)]
         outputs.key(
             ("line", "@neutral", "before, from the prior alone (bar)"),
-            *((_swatch(symbol), colour, name) for name, (colour, _, symbol) in looks),
+            *((outputs.swatch(symbol), colour, name) for name, (colour, _, symbol) in looks),
         )
     with main:
         figure.figure(plot_attack(frame, epsilon), key="attacker")
     outputs.means(explain_attack(frame, epsilon))
     outputs.tabs(numbers=table_attack(frame), method=ATTACKER, name="attacker")
-
-
-def _swatch(symbol: str) -> str:
-    if symbol.endswith("-open"):
-        return "ring"
-    return _SWATCH.get(symbol, "cross")

@@ -86,6 +86,8 @@ _SWATCHES: Final = {
     "square": '<path d="M2 2H14V14H2Z" fill="{c}"/>',
     "triangle": '<path d="M8 2 15 14H1Z" fill="{c}"/>',
     "cross": '<path d="M3 3 13 13M13 3 3 13" stroke="{c}" stroke-width="2.5"/>',
+    "star": '<path d="M8 1 9.8 6H15L10.8 9.2 12.4 14.4 8 11.2 3.6 14.4 5.2 9.2 1 6H6.2Z" fill="{c}"/>',
+    "hexagon": '<path d="M8 1.5 13.6 4.7V11.3L8 14.5 2.4 11.3V4.7Z" fill="{c}"/>',
     "line": '<path d="M0 8H16" stroke="{c}" stroke-width="3"/>',
     "dash": '<path d="M0 8H16" stroke="{c}" stroke-width="2" stroke-dasharray="6 3"/>',
     "dot": '<path d="M0 8H16" stroke="{c}" stroke-width="2" stroke-dasharray="2 2"/>',
@@ -99,14 +101,22 @@ _GREY: Final = "#8A9299"
 """A neutral that is seen on both backgrounds; an image cannot read the theme."""
 
 
+def swatch(symbol: str) -> str:
+    """Return the kind of swatch that looks like a marker symbol of the drawing library."""
+    if symbol.endswith("-open"):
+        return "ring"
+    kind = symbol.removesuffix("-up")
+    return kind if kind in _SWATCHES else "cross"
+
+
 def key(*rows: tuple[str, str, str]) -> None:
     """Show the key of a figure under its controls.
 
     Parameters
     ----------
     *rows : (kind, colour, text)
-        Kind of swatch ('circle', 'ring', 'diamond', 'square', 'triangle', 'cross', 'line', 'dash', 'dot', 'dashdot',
-        'band', 'hatch'), colour (tokens become a neutral grey) and what it stands for, as plain text.
+        Kind of swatch ('circle', 'ring', 'diamond', 'square', 'triangle', 'cross', 'star', 'hexagon', 'line', 'dash',
+        'dot', 'dashdot', 'band', 'hatch'), colour (tokens become a neutral grey) and what it stands for, as plain text.
     """
     st.html('<p class="key">' + "".join(_swatch(*row) for row in rows) + "</p>")
 
