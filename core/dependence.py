@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -249,6 +248,8 @@ def layout(nmi: NDArray[np.float64]) -> NDArray[np.float64]:
     np.fill_diagonal(length, 0.0)
     points = _scale(length)
     if count <= LAYOUT_REFINED:
+        import networkx as nx  # noqa: PLC0415 - half a second, for the picture alone
+
         nodes = range(count)
         targets = {i: {j: float(length[i, j]) for j in nodes} for i in nodes}
         start = {i: points[i] for i in nodes}

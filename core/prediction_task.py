@@ -6,7 +6,6 @@ from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from core.domain import Records
 from core.errors import InputError
@@ -70,6 +69,8 @@ class PredictionTask(BaseTask):
                 f"The target of the prediction task must have 2 to {CLASS_LIMIT} different values, not {len(classes)}; "
                 "choose another target.",
             )
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - over a second, for this task alone
+
         model = LogisticRegression(max_iter=ITERATIONS).fit(_one_hot(records.codes, records.sizes), labels)
         scores, intercept = model.coef_.T, model.intercept_
         if len(classes) == 2:  # the model keeps one column for two classes

@@ -9,9 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import charset_normalizer
-import clevercsv
-
 from core.errors import InputError
 
 SAMPLE_BYTES: Final = 65_536
@@ -138,6 +135,8 @@ def detect_encoding(content: bytes) -> str:
     name = "cp1252"
     sample = _around_first_foreign_byte(content)
     if _has_foreign_words(sample):
+        import charset_normalizer  # noqa: PLC0415 - only rare encodings need it
+
         best = charset_normalizer.from_bytes(sample).best()
         foreign = [c for c in str(best) if not c.isascii() and c.isalpha()]
         # Short samples do not tell the Latin encodings apart, so the commonest stands for them all.
@@ -208,6 +207,8 @@ def detect_separator(sample: str) -> tuple[str, str, str | None]:
     regular = [s for s in present if _is_regular(sample, s)]
     if len(regular) == 1 and "\\" not in sample:
         return regular[0], '"', None
+    import clevercsv  # noqa: PLC0415 - only separators in doubt need it
+
     lines = "".join(sample.splitlines(keepends=True)[:SAMPLE_LINES])[:DETECTOR_CHARACTERS]
     try:
         found = clevercsv.Detector().detect(lines, delimiters=present)

@@ -4,10 +4,9 @@ import io
 import re
 import warnings
 import zipfile
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import openpyxl
 
 from core import limits
 from core.errors import InputError
@@ -15,13 +14,16 @@ from core.reading.cells import cell_text, convert_cells, unique_names
 from core.reading.dialect import detect_decimal, detect_header
 from core.reading.parsing import CONTENT_ERRORS, Parsed, check_cells, check_width, megabytes
 
+if TYPE_CHECKING:
+    import openpyxl
+
 EXPANSION_LIMIT: Final = 8 * limits.UPLOAD_LIMIT_MB << 20
 """Bytes to which a workbook's parts may unpack."""
 PROBE_ROWS: Final = 200
 """Rows of a workbook that the detection of its header and decimal mark sees."""
 
 
-def open_workbook(content: bytes) -> openpyxl.Workbook:
+def open_workbook(content: bytes) -> "openpyxl.Workbook":
     """Open an .xlsx workbook.
 
     Raises
@@ -29,6 +31,8 @@ def open_workbook(content: bytes) -> openpyxl.Workbook:
     InputError
         If the content is another ZIP archive, is damaged, or unpacks to too much.
     """
+    import openpyxl  # noqa: PLC0415 - only workbooks need it
+
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
@@ -47,7 +51,7 @@ def open_workbook(content: bytes) -> openpyxl.Workbook:
 
 
 def parse_sheet(
-    workbook: openpyxl.Workbook, sheet: str, header: bool | None, decimal: str | None
+    workbook: "openpyxl.Workbook", sheet: str, header: bool | None, decimal: str | None
 ) -> tuple[Parsed, bool, str]:
     """Read one sheet of a workbook; return it with the header and the decimal mark that were used.
 
