@@ -19,7 +19,7 @@ _RIGHT: Final = 142
 _TOP: Final = 34
 _BOTTOM: Final = 48
 _Z: Final = 1.96
-MEASURES: Final = {"loss": "Record loss", "end_task": "End-task error"}
+MEASURES: Final = {"loss": "Loss", "end_task": "End task"}
 _DEVIATION: Final = {"loss": "sd", "end_task": "end_task_sd"}
 
 
