@@ -31,6 +31,21 @@ class Factor(Protocol):
     def schur(self) -> FloatArray:
         """Return sum_y of the states' block of H_y^-1; shape (n, n), symmetric."""
 
+    def solve_coupled(self, right: FloatArray, sums: FloatArray, schur: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return V and lambda with H V = right + lambda on the states, whose rows add up to `sums` over the outputs.
+
+        `schur` is the lower Cholesky factor of `self.schur()`; `right` may be overwritten.
+        """
+        aux = len(right) - len(sums)
+        potentials = solve_cholesky(schur, sums - self.solve(right)[aux:].sum(axis=1))
+        right[aux:] += potentials[:, None]
+        return self.solve(right), potentials
+
+
+def solve_cholesky(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Return x with L L^T x = right for a lower factor L."""
+    return np.asarray(lapack.dpotrs(factor, right, lower=1)[0])
+
 
 class System(Protocol):
     """The pattern of H_y for given rows and budget."""
@@ -98,7 +113,7 @@ class LineSystem:
         return _LineFactor(pivots, off / pivots[:-1])
 
 
-class _LineFactor:
+class _LineFactor(Factor):
     """L D L^T of tridiagonal systems: pivots (n, m) and subdiagonal multipliers (n-1, m)."""
 
     def __init__(self, pivots: FloatArray, multipliers: FloatArray) -> None:
@@ -186,7 +201,7 @@ class NominalSystem:
         return _NominalFactor(inverse, border, corner)
 
 
-class _NominalFactor:
+class _NominalFactor(Factor):
     def __init__(self, inverse: FloatArray, border: FloatArray, corner: FloatArray) -> None:
         self._inverse, self._border, self._corner = inverse, border, corner
 
@@ -197,6 +212,19 @@ class _NominalFactor:
         np.multiply(self._border, solved[0], out=solved[1:])
         solved[1:] += self._inverse * states
         return solved
+
+    def solve_coupled(self, right: FloatArray, sums: FloatArray, schur: FloatArray) -> tuple[FloatArray, FloatArray]:
+        solved = np.empty_like(right)
+        states, corner = right[1:], solved[0]
+        np.divide(right[0] + (self._border * states).sum(axis=0), self._corner, out=corner)
+        free = np.multiply(self._inverse, states, out=solved[1:]).sum(axis=1)
+        free += self._border @ corner
+        potentials = solve_cholesky(schur, sums - free)
+        corner += (potentials @ self._border) / self._corner
+        np.add(states, potentials[:, None], out=solved[1:])
+        solved[1:] *= self._inverse
+        solved[1:] += self._border * corner
+        return solved, potentials
 
     def schur(self) -> FloatArray:
         total = np.asarray((self._border / self._corner) @ self._border.T)

@@ -6,6 +6,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -13,15 +14,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from core.solver.block_systems import Factor, FloatArray
+from core.solver.block_systems import Factor, FloatArray, solve_cholesky
 from core.solver.reductions import RatioRows
 
 _CHUNK_ENTRIES: Final = 500_000
 """Entries of the largest temporary array of systems: outputs are taken in chunks that stay in the cache."""
-PASS_WEIGHT: Final = 1000.0
+PASS_WEIGHT: Final = 500.0
 """Operations per row, output and step in element-wise passes."""
 _GROUP_OVERHEAD: Final = 20_000.0
 """Operations that pass while one group's arrays are gathered and scattered."""
+_RUNS: Final = 3
+"""Evenly spaced runs up to which a group's variables are taken run by run."""
 _REGULARISATION: Final = 1e-9
 """Relative increase of a diagonal whose Cholesky factorisation failed by rounding."""
 
@@ -106,30 +109,40 @@ class _Level:
     own: NDArray[np.int64]
     later: NDArray[np.int64]
 
-    @property
+    @cached_property
     def span(self) -> slice:
         """All own variables."""
         return slice(int(self.own[0, 0]), int(self.own[-1, -1]) + 1)
 
-    def run(self, group: int) -> slice | NDArray[np.int64]:
-        """Return what a group touches, as a slice where it is a run: that needs no copy."""
-        later: NDArray[np.int64] = self.later[group]
-        if len(later) and later[-1] - later[0] + 1 == len(later):
-            return slice(int(later[0]), int(later[-1]) + 1)
-        return later
+    @cached_property
+    def runs(self) -> list[list[tuple[slice | NDArray[np.int64], slice]]]:
+        """What each group touches, in evenly spaced runs where those are few (slices need no copies), with places."""
+        return [_runs(later) for later in self.later]
 
     def eliminate(self, matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Eliminate in place; return the inverse Cholesky roots and roots @ couplings of all groups."""
         roots = cholesky_inverses(matrices[:, self.own[:, :, None], self.own[:, None, :]])
         couplings = roots @ matrices[:, self.own[:, :, None], self.later[:, None, :]]
         change = couplings.transpose(0, 1, 3, 2) @ couplings
-        for group in range(len(self.own)):
-            run = self.run(group)
-            if isinstance(run, slice):
-                matrices[:, run, run] -= change[:, group]
-            else:
-                matrices[:, run[:, None], run] -= change[:, group]
+        for group, runs in enumerate(self.runs):
+            for high, row in runs:
+                for low, column in runs:
+                    where = (high[:, None], low) if isinstance(high, np.ndarray) else (high, low)
+                    matrices[:, *where] -= change[:, group, row, column]
         return roots, couplings
+
+
+def _runs(later: NDArray[np.int64]) -> list[tuple[slice | NDArray[np.int64], slice]]:
+    found: list[tuple[slice | NDArray[np.int64], slice]] = []
+    start = 0
+    while start < len(later):
+        steps = np.diff(later[start:])
+        step = int(steps[0]) if len(steps) else 1
+        length = 1 + int(np.cumprod(steps == step).sum())
+        stop = start + length
+        found.append((slice(int(later[start]), int(later[stop - 1]) + 1, step), slice(start, stop)))
+        start = stop
+    return found if len(found) <= _RUNS else [(later, slice(None))]
 
 
 class EliminationSystem:
@@ -168,24 +181,41 @@ class EliminationSystem:
         return _EliminationFactor(roots, self._levels, parts)
 
 
-class _EliminationFactor:
+class _EliminationFactor(Factor):
     def __init__(self, roots: FloatArray, levels: list[_Level], parts: list[tuple[FloatArray, FloatArray]]) -> None:
         self._roots, self._levels, self._parts = roots, levels, parts
 
     def solve(self, right: FloatArray) -> FloatArray:
+        columns, states = self._forward(right)
+        return self._backward(columns, np.matvec(self._roots, states))
+
+    def solve_coupled(self, right: FloatArray, sums: FloatArray, schur: FloatArray) -> tuple[FloatArray, FloatArray]:
+        columns, states = self._forward(right)
+        free = np.matvec(self._roots, states).ravel() @ self._roots.reshape(-1, len(sums))
+        potentials = solve_cholesky(schur, sums - free)
+        states += potentials
+        return self._backward(columns, np.matvec(self._roots, states)), potentials
+
+    def _forward(self, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the columns (m, variables) with the auxiliaries eliminated, and what that left of the states."""
         columns = np.array(right.T, order="C")
-        m, aux = len(columns), columns.shape[1] - self._roots.shape[1]
+        m = len(columns)
         for level, (roots, couplings) in zip(self._levels, self._parts, strict=True):
-            own = roots @ columns[:, level.span].reshape(m, *level.own.shape, 1)
+            own = np.matvec(roots, columns[:, level.span].reshape(m, *level.own.shape))
             columns[:, level.span] = own.reshape(m, -1)
-            change = (couplings.transpose(0, 1, 3, 2) @ own)[..., 0]
-            for group in range(len(level.own)):
-                columns[:, level.run(group)] -= change[:, group]
-        states = self._roots @ columns[:, aux:, None]
-        columns[:, aux:] = (self._roots.transpose(0, 2, 1) @ states)[..., 0]
+            change = np.vecmat(own, couplings)
+            for group, runs in enumerate(level.runs):
+                for run, at in runs:
+                    columns[:, run] -= change[:, group, at]
+        return columns, columns[:, columns.shape[1] - self._roots.shape[1] :]
+
+    def _backward(self, columns: FloatArray, half: FloatArray) -> FloatArray:
+        """Return the solution (variables, m) from the forward columns and roots @ states."""
+        m, aux = len(columns), columns.shape[1] - self._roots.shape[1]
+        columns[:, aux:] = np.vecmat(half, self._roots)
         for level, (roots, couplings) in zip(reversed(self._levels), reversed(self._parts), strict=True):
-            own = columns[:, level.span].reshape(m, *level.own.shape, 1) - couplings @ columns[:, level.later, None]
-            columns[:, level.span] = (roots.transpose(0, 1, 3, 2) @ own).reshape(m, -1)
+            own = columns[:, level.span].reshape(m, *level.own.shape) - np.matvec(couplings, columns[:, level.later])
+            columns[:, level.span] = np.vecmat(own, roots).reshape(m, -1)
         return np.ascontiguousarray(columns.T)
 
     def schur(self) -> FloatArray:

@@ -69,7 +69,7 @@ class FibreSystem:
         return _FibreFactor(roots, half, cholesky_inverses(corner), self._at)
 
 
-class _FibreFactor:
+class _FibreFactor(Factor):
     """Inverse Cholesky roots of the blocks and of the corner, and roots @ E between them."""
 
     def __init__(self, roots: FloatArray, half: FloatArray, corner: FloatArray, at: NDArray[np.int64]) -> None:

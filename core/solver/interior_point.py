@@ -24,11 +24,21 @@ ABSOLUTE_GAP: Final = 2e-13
 _STALL_PATIENCE: Final = 8
 """Iterations without progress after which a solve counts as stalled."""
 _PROGRESS: Final = 0.98
-"""Factor by which the gap or the complementarity must fall to count as progress."""
+"""Factor by which the gap, the complementarity or the dual's infeasibility must fall to count as progress."""
+_FEASIBLE: Final = 1e-3
+"""Share of the first infeasibility below which the rest of it is no progress."""
 _BOUND_WITHIN: Final = 3.0
 """Multiple of the tolerance below which the complementarity makes a bound worth computing at every iteration."""
 _BOUND_EVERY: Final = 3
 """Iterations after which the bound is computed anyway: for the best so far, and to notice stalls."""
+_WATCH: Final = (0.7, 0.03)
+"""Complementarities, as shares of the loss, between which fading outputs are looked for."""
+_LIGHT: Final = 0.7
+"""Share of the mean mass below which an output may fade."""
+_FALLEN: Final = 0.8
+"""Share of its former value that the complementarity must be below for masses to tell anything."""
+_FADING: Final = 0.4
+"""An output fades where its mass falls at least like this power of the complementarity: unused 1, used 0 in the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +59,10 @@ class Solution:
         The outputs that took part.
     iterations : int
         Iterations run.
-    status : {'optimal', 'stalled', 'time limit'}
-        'optimal' where the gap is within the tolerance.
+    status : {'optimal', 'paused', 'stalled', 'time limit'}
+        'optimal' where the gap is within the tolerance, 'paused' where enough outputs fade.
+    fading : ndarray of bool (k,)
+        Outputs whose mass falls with the complementarity and is less than the mean: probably unused.
     last : Start
         The last iterate, from which a solve on fewer outputs may go on.
     """
@@ -63,6 +75,7 @@ class Solution:
     outputs: NDArray[np.int64]
     iterations: int
     status: str
+    fading: NDArray[np.bool_]
     last: Start
 
     @property
@@ -76,6 +89,7 @@ def solve(
     *,
     outputs: NDArray[np.int64] | None = None,
     tolerance: float = 1e-6,
+    pause: float = 1.0,
     start: Start | None = None,
     deadline: float | None = None,
     progress: Progress | None = None,
@@ -90,6 +104,8 @@ def solve(
         The outputs that take part; all if not given.
     tolerance : float
         Relative gap between loss and proven bound at which it stops.
+    pause : float
+        Share of the outputs that must fade for it to stop as well.
     start : Start, optional
         Interior iterate on these outputs; uniform if not given.
     deadline : float, optional
@@ -106,6 +122,9 @@ def solve(
     chosen = every if outputs is None else np.asarray(outputs, dtype=np.int64)
     run = _Run(Iterate(programme, chosen, start), programme, tolerance)
     while run.status is None:
+        if run.fading.mean() > pause:
+            run.status = "paused"
+            break
         if deadline is not None and time.monotonic() > deadline:
             run.status = "time limit"
             break
@@ -124,9 +143,12 @@ class _Run:
         self._proof = DualBound(programme.rows, programme.epsilon)
         self._bound = 0.0
         self._best = (self._at.multipliers.copy(), self._at.potentials)
-        self._lowest, self._since_better = (np.inf, np.inf), 0
+        self._lowest, self._since_better = (np.inf, np.inf, np.inf), 0
+        self._infeasible = 1.0
         self.iterations = 0
         self.status: str | None = None
+        self.fading = np.zeros(len(iterate.outputs), bool)
+        self._before = (iterate.masses, iterate.complementarity)
         self._judge()
 
     @property
@@ -153,26 +175,42 @@ class _Run:
             return
         kept = self._at.variables.copy(), self._at.slacks
         self._at.move(step)
+        self._infeasible *= 1 - step.dual_step
         self.iterations += 1
         if self._at.slacks.min() <= 0:
             self._at.variables, self._at.slacks = kept
             self.status = "stalled"
             return
         newton.restore_sums()
+        self._watch()
         self._judge()
+
+    def _watch(self) -> None:
+        """Find the outputs that fade: on the central path an unused output's mass is proportional to mu in the end."""
+        masses, complementarity = self._at.masses, self._at.complementarity
+        before, higher = self._before
+        self.fading = np.zeros(len(masses), bool)
+        if complementarity > _FALLEN * higher:
+            return
+        self._before = (masses, complementarity)
+        if _WATCH[0] * self._at.loss > complementarity > _WATCH[1] * self._at.loss:
+            fallen = (masses / before) < (complementarity / higher) ** _FADING
+            self.fading = fallen & (masses < _LIGHT * masses.mean())
 
     def _judge(self) -> None:
         at = self._at
         promising = at.complementarity <= _BOUND_WITHIN * self._tolerance * at.loss
-        if promising or self.iterations % _BOUND_EVERY == 0:
+        if promising or (self.iterations and self.iterations % _BOUND_EVERY == 0):
             bound = self._proof.bound(at.costs, at.multipliers)
             if bound > self._bound:
                 self._bound, self._best = bound, (at.multipliers.copy(), at.potentials)
         if self.gap <= self._tolerance or at.loss - self._bound <= ABSOLUTE_GAP:
             self.status = "optimal"
             return
-        if self.gap < _PROGRESS * self._lowest[0] or at.complementarity < _PROGRESS * self._lowest[1]:
-            self._lowest, self._since_better = (self.gap, at.complementarity), 0
+        # The first steps close in on the dual's equations, of which `_infeasible` is the share still open.
+        reached = (self.gap, at.complementarity, max(self._infeasible, _FEASIBLE))
+        if any(now < _PROGRESS * lowest for now, lowest in zip(reached, self._lowest, strict=True)):
+            self._lowest, self._since_better = reached, 0
         else:
             self._since_better += 1
         if self._since_better > _STALL_PATIENCE or self.iterations >= ITERATION_LIMIT:
@@ -191,5 +229,6 @@ class _Run:
             at.outputs,
             self.iterations,
             self.status or "stalled",
+            self.fading,
             Start(at.variables, at.multipliers * at.scale, at.potentials * at.scale),
         )

@@ -8,16 +8,23 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from core.solver.block_systems import Factor, FloatArray, Programme, System
+from core.solver.block_systems import Factor, FloatArray, Programme, System, solve_cholesky
 from core.solver.reductions import RatioRows
 
 _STEP_BACK: Final = 0.995
 """Share of the way to the boundary that a step may take."""
-_START_WEIGHT: Final = 10.0
+_START_WEIGHT: Final = 0.5
 """First complementarity, as a multiple of the first loss: larger starts are more central."""
+_CENTRING_STEPS: Final = 12
+"""Most Newton steps towards the analytic centre of the first column."""
+_CENTRING_STEP: Final = 0.9
+"""Share of the way to the boundary that each of them may take."""
+_CENTRED: Final = 0.1
+"""Squared Newton decrement below which the column is central enough."""
 _CORRECTORS: Final = 3
 """Most centrality correctors per iteration."""
 _SUM_TOLERANCE: Final = 1e-13
@@ -26,8 +33,8 @@ _RAISES: Final = (0.0, 1e-15, 1e-13, 1e-11)
 """Relative increases of the common system's diagonal that are tried in turn."""
 _GOOD_STEP: Final = 0.9
 """Steps of at least this length need no corrector."""
-_BOX: Final = 30.0
-"""Products s u are drawn into [mu / 30, 30 mu]."""
+_BOX: Final = 10.0
+"""Products s u are drawn into [mu / 10, 10 mu]."""
 _STRETCH: Final = 1.2
 _EXTENSION: Final = 0.5
 """Correctors aim at steps of 1.2 times the present length and 0.5 more."""
@@ -65,7 +72,7 @@ class Start:
 
 @dataclass(eq=False)
 class Direction:
-    """A step and how far it may be taken on both sides."""
+    """A step and how far it may be taken on both sides; slacks and multipliers relative to the present ones."""
 
     variables: FloatArray
     slacks: FloatArray
@@ -128,21 +135,50 @@ class Iterate:
         """Sum of slacks times multipliers: the gap where the multipliers are feasible."""
         return float(np.vdot(self.slacks, self.multipliers))
 
+    @property
+    def masses(self) -> FloatArray:
+        """Sum of every output's column."""
+        return np.asarray(self.variables[self.aux :].sum(axis=0))
+
     def move(self, step: Direction) -> None:
         """Take the step, each side as far as it may go."""
         self.variables += step.primal_step * step.variables
-        self.multipliers += step.dual_step * step.multipliers
+        self.multipliers *= 1 + step.dual_step * step.multipliers
         self.potentials = self.potentials + step.dual_step * step.potentials
         self.slacks = self.forward(self.variables)
 
 
 def start_column(rows: RatioRows, epsilon: float) -> FloatArray:
-    """Return one column with all states at 1 and auxiliaries strictly between, B v > 0.
+    """Return one column with all states at 1 and the auxiliaries near the analytic centre of what that leaves them.
 
-    Heights are squeezed into (-1, 1) by h / (1 + |h|), which keeps their order and never widens a distance.
+    With the same column in every output, B^T (1 / s) is the same for all states' costs, so multipliers mu / s leave no
+    dual residual but the spread of the costs: the central path begins here. The heights, squeezed into (-1, 1) by
+    h / (1 + |h|), which keeps their order and never widens a distance, give a first column strictly inside.
     """
     heights = epsilon * rows.heights
-    return np.concatenate([np.exp(heights / (1 + np.abs(heights))), np.ones(rows.states)])
+    column = np.concatenate([np.exp(heights / (1 + np.abs(heights))), np.ones(rows.states)])
+    if rows.kind == "nominal":
+        column[0] = (1 + np.exp(-epsilon * rows.gap[-1])) / 2
+    if rows.kind != "envelope":
+        return column
+    forward = rows.matrix(epsilon)
+    free = sp.csr_array(forward[:, : rows.auxiliaries])
+    backward = sp.csr_array(free.T)
+    slacks = forward @ column
+    for _ in range(_CENTRING_STEPS):
+        inverse = 1 / slacks
+        gradient = backward @ inverse
+        curvature = (backward @ sp.csr_array(free * (inverse * inverse)[:, None])).toarray()
+        change, failed = lapack.dposv(curvature, gradient)[1:]
+        relative = (free @ change) * inverse
+        if failed or not np.isfinite(relative).all():
+            break
+        length = min(1.0, _CENTRING_STEP / max(-float(relative.min()), 1e-300))
+        column[: rows.auxiliaries] += length * change
+        slacks = forward @ column
+        if gradient @ change < _CENTRED:
+            break
+    return column
 
 
 def _length(relative: FloatArray) -> float:
@@ -152,69 +188,62 @@ def _length(relative: FloatArray) -> float:
 
 
 class Newton:
-    """Directions at one iterate from one factorisation."""
+    """Directions at one iterate from one factorisation.
+
+    With p = dS / S and q = dU / U, the rows S dU + U dS = target read p + q = target / (S U).
+    """
 
     def __init__(self, iterate: Iterate, system: System) -> None:
         self._at = iterate
-        self._weights = iterate.multipliers / iterate.slacks
-        self._factor: Factor = system.factor(self._weights)
+        self._inverse_slacks = 1 / iterate.slacks
+        self._products = iterate.slacks * iterate.multipliers
+        self._factor: Factor = system.factor(iterate.multipliers * self._inverse_slacks)
         self._schur = factor_schur(self._factor.schur())
-        aux, states = iterate.aux, iterate.variables[iterate.aux :]
-        self._short = 1 - states.sum(axis=1)
-        self._gradient = np.zeros_like(iterate.variables)
-        self._gradient[aux:] = iterate.costs - iterate.potentials[:, None]
-
-    def predict(self) -> Direction:
-        """Return the direction towards S U = 0: S dU + U dS = -S U, B^T dU + dlambda = dual residual, and the sums."""
-        variables, slacks, potentials = self._solve(-self._gradient, self._short)
-        multipliers = -self._at.multipliers - self._weights * slacks
-        primal, dual = _length(slacks / self._at.slacks), _length(multipliers / self._at.multipliers)
-        return Direction(variables, slacks, multipliers, potentials, primal, dual)
 
     def _solve(self, right: FloatArray, short: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return dV, B dV and dlambda with H dV = right + dlambda and sum_y dz = short; `right` is overwritten."""
+        """Return dV, dS / S and dlambda with H dV = right + dlambda and sum_y dz = short."""
+        variables, potentials = self._factor.solve_coupled(right, short, self._schur)
+        slacks = self._at.forward(variables)
+        slacks *= self._inverse_slacks
+        return variables, slacks, potentials
+
+    def predict(self) -> Direction:
+        """Return the direction towards S U = 0: p + q = -1, B^T dU + dlambda = dual residual, and the sums."""
         at = self._at
-        free = self._factor.solve(right)
-        potentials = lapack.dpotrs(self._schur, short - free[at.aux :].sum(axis=1), lower=1)[0]
-        right[at.aux :] += potentials[:, None]
-        variables = self._factor.solve(right)
-        return variables, at.forward(variables), potentials
+        right = np.zeros_like(at.variables)
+        np.subtract(at.potentials[:, None], at.costs, out=right[at.aux :])
+        variables, slacks, potentials = self._solve(right, 1 - at.variables[at.aux :].sum(axis=1))
+        multipliers = -1 - slacks
+        return Direction(variables, slacks, multipliers, potentials, _length(slacks), _length(multipliers))
 
     def add(self, step: Direction, target: FloatArray, shares: tuple[float, ...]) -> Direction:
-        """Return the step with S dU + U dS raised by that share of `target` which makes it longest."""
+        """Return the step with p + q raised by that share of `target` which makes it longest."""
         at = self._at
-        scaled = target / at.slacks
-        variables, slacks, potentials = self._solve(at.backward(scaled), np.zeros(len(self._short)))
-        multipliers = scaled - self._weights * slacks
-        primal, dual = (step.slacks / at.slacks, step.multipliers / at.multipliers)
-        more_primal, more_dual = (slacks / at.slacks, multipliers / at.multipliers)
-        lengths = []
+        variables, slacks, potentials = self._solve(at.backward(target * at.multipliers), np.zeros(len(at.potentials)))
+        multipliers = np.subtract(target, slacks, out=target)
+        trials = []
         for share in shares:
-            lengths.append((_length(primal + share * more_primal), _length(dual + share * more_dual), share))
-        primal_step, dual_step, share = max(lengths, key=lambda length: length[0] * length[1])
-        return Direction(
-            step.variables + share * variables,
-            step.slacks + share * slacks,
-            step.multipliers + share * multipliers,
-            step.potentials + share * potentials,
-            primal_step,
-            dual_step,
-        )
+            primal, dual = step.slacks + share * slacks, step.multipliers + share * multipliers
+            trials.append(Direction(variables, primal, dual, potentials, _length(primal), _length(dual)))
+        best = max(trials, key=lambda trial: trial.product)
+        share = shares[trials.index(best)]
+        best.variables = step.variables + share * variables
+        best.potentials = step.potentials + share * potentials
+        return best
 
     def step(self) -> Direction:
         """Return the predictor-corrector direction, improved by centrality correctors while they lengthen it."""
-        at = self._at
-        mean = at.complementarity / at.slacks.size
+        mean = float(self._products.mean())
         guess = self.predict()
-        after = np.vdot(
-            at.slacks + guess.primal_step * guess.slacks, at.multipliers + guess.dual_step * guess.multipliers
-        )
-        centre = mean * min(max((float(after) / at.slacks.size / mean) ** 3, 1e-8), 1.0)
+        left = (1 + guess.primal_step * guess.slacks) * (1 + guess.dual_step * guess.multipliers)
+        after = float(np.vdot(self._products, left)) / left.size
+        # How many times the present products the centre is: the target of every product.
+        centre = mean * min(max((after / mean) ** 3, 1e-8), 1.0) / self._products
         best = self.add(guess, centre - guess.slacks * guess.multipliers, (1.0,))
         for _ in range(_CORRECTORS):
             if min(best.primal_step, best.dual_step) > _GOOD_STEP:
                 break
-            trial = self.add(best, self._correction(best, centre), _SHARES)
+            trial = self.add(best, _correction(best, centre), _SHARES)
             gain = trial.product / best.product
             best = trial if gain > 1 else best
             if gain < _WORTHWHILE:
@@ -228,20 +257,24 @@ class Newton:
         if np.abs(short).max() <= _SUM_TOLERANCE:
             return
         right = np.zeros_like(at.variables)
-        right[at.aux :] = lapack.dpotrs(self._schur, short, lower=1)[0][:, None]
+        right[at.aux :] = solve_cholesky(self._schur, short)[:, None]
         change = self._factor.solve(right)
         slacks = at.forward(at.variables + change)
         if np.isfinite(slacks).all() and slacks.min() > 0:
             at.variables += change
             at.slacks = slacks
 
-    def _correction(self, step: Direction, centre: float) -> FloatArray:
-        at = self._at
-        product = at.slacks + min(1.0, _STRETCH * step.primal_step + _EXTENSION) * step.slacks
-        product *= at.multipliers + min(1.0, _STRETCH * step.dual_step + _EXTENSION) * step.multipliers
-        drawn = np.clip(product, centre / _BOX, centre * _BOX)
-        drawn -= product
-        return np.asarray(np.clip(drawn, -_BOX * centre, _BOX * centre, out=drawn))
+
+def _correction(step: Direction, centre: FloatArray) -> FloatArray:
+    """Return what draws the products after a longer step into the box; all relative to the present products."""
+    product = 1 + min(1.0, _STRETCH * step.primal_step + _EXTENSION) * step.slacks
+    product *= 1 + min(1.0, _STRETCH * step.dual_step + _EXTENSION) * step.multipliers
+    high = centre * _BOX
+    drawn = np.maximum(product, centre / _BOX)
+    np.minimum(drawn, high, out=drawn)
+    drawn -= product
+    np.minimum(drawn, high, out=drawn)
+    return np.maximum(drawn, -high, out=drawn)
 
 
 def factor_schur(matrix: FloatArray) -> FloatArray:

@@ -1,6 +1,5 @@
 """Few outputs are used: solve on the promising ones, prove the rest unused, and add back where the proof fails."""
 
-import math
 import time
 from dataclasses import dataclass
 from typing import Final
@@ -15,15 +14,13 @@ from core.solver.interior_point import Solution, solve
 from core.solver.newton_step import Start
 from core.solver.pricing import fit_multipliers, price
 
-COARSE_GAP: Final = 0.1
-"""Relative gap of the first solve on all outputs, which shows those that matter."""
-STAGES: Final = ((0.1, 0.05), (0.01, 0.01))
-"""Relative gaps at which outputs with less than the given share of the largest mass are dropped."""
+_DROP: Final = 0.2
+"""Share of the outputs that must fade for a solve to be gone on with on the others."""
 HINT_ROUNDS: Final = 3
 """Rounds given to the outputs of a neighbouring budget before they are forgotten."""
 ROUND_LIMIT: Final = 6
 """Rounds of adding outputs back after which all are used."""
-_FULL_WORK: Final = 2e7
+_FULL_WORK: Final = 1e7
 """Operations per step of a solve on all outputs below which pruning does not pay."""
 _SPARE: Final = 0.25
 """Share of the tolerance given away so that multipliers of unused outputs exist with room to spare."""
@@ -83,22 +80,24 @@ class Limits:
         tolerance: float,
         outputs: NDArray[np.int64] | None = None,
         start: Start | None = None,
+        *,
+        pause: float = 1.0,
     ) -> Solution:
-        """Solve by the interior point under these limits, reporting the share of the whole that is done."""
-        part = math.log(max(tolerance, self.tolerance)) / math.log(self.tolerance)
-        report = None if self.progress is None else _scaled(self.progress, part)
+        """Solve by the interior point under these limits."""
         return solve(
-            programme, outputs=outputs, tolerance=tolerance, start=start, deadline=self.deadline, progress=report
+            programme,
+            outputs=outputs,
+            tolerance=tolerance,
+            pause=pause,
+            start=start,
+            deadline=self.deadline,
+            progress=self.progress,
         )
 
     @property
     def expired(self) -> bool:
         """Whether the deadline has passed."""
         return self.deadline is not None and time.monotonic() > self.deadline
-
-
-def _scaled(progress: Progress, part: float) -> Progress:
-    return lambda fraction, sentence: progress(min(max(part * fraction, 0.0), 1.0), sentence)
 
 
 def solve_pruned(
@@ -134,19 +133,10 @@ def solve_pruned(
         found = search.run(np.unique(hint), HINT_ROUNDS)
         if found.status != "stalled":
             return found
-    if work * programme.costs.shape[1] <= _FULL_WORK:
+    every = np.arange(programme.costs.shape[1])
+    if work * len(every) <= _FULL_WORK:
         return _on_all(programme, limits, search.iterations)
-    coarse = limits.run(programme, max(COARSE_GAP, limits.tolerance))
-    search.begin(coarse)
-    if coarse.gap <= limits.tolerance or coarse.status != "optimal":
-        return _spread(programme, coarse, coarse.multipliers, coarse.lower_bound, search.iterations)
-    return search.run(massive(coarse, STAGES[0][1]), ROUND_LIMIT)
-
-
-def massive(found: Solution, share: float) -> NDArray[np.int64]:
-    """Return the positions, among the outputs of a solution, of those with at least a share of the largest mass."""
-    mass = found.matrix.sum(axis=0)
-    return np.flatnonzero(mass >= share * mass.max())
+    return search.run(every, ROUND_LIMIT)
 
 
 def _on_all(programme: Programme, limits: Limits, spent: int) -> Bracketed:
@@ -166,51 +156,58 @@ class _Search:
     def __init__(self, programme: Programme, limits: Limits, multipliers: FloatArray | None) -> None:
         self._programme, self._limits = programme, limits
         self._exact = programme.rows.kind in ("line", "nominal")
-        self._guess = None if multipliers is None else multipliers.copy()
-        self._coarse: Start | None = None
+        outputs = programme.costs.shape[1]
+        self._guess = np.zeros((len(programme.rows), outputs)) if multipliers is None else multipliers.copy()
+        self._guessed = np.full(outputs, multipliers is not None)
+        self._paused: list[tuple[NDArray[np.int64], Start]] = []
         self.iterations = 0
-
-    def begin(self, coarse: Solution) -> None:
-        """Go on from a coarse solution on all outputs in every round."""
-        self._coarse, self._guess = coarse.last, coarse.last.multipliers.copy()
-        self.iterations += coarse.iterations
 
     def run(self, outputs: NDArray[np.int64], rounds: int) -> Bracketed:
         """Return the bracket on all outputs; 'stalled' where the rounds did not do."""
         best: Bracketed | None = None
+        self._paused.clear()
+        start: Start | None = None
         for attempt in range(rounds):
             # An output that was dropped and came back would be dropped again: later rounds keep what they are given.
-            found = self._descend(outputs, STAGES if attempt == 0 else ())
+            found = self._descend(outputs, start, _DROP if attempt == 0 else 1.0)
             multipliers, missing = self._complete(found)
             bound = lower_bound(self._programme.rows, self._programme.epsilon, self._programme.costs, multipliers)
             now = _spread(self._programme, found, multipliers, bound, self.iterations)
             best = now if best is None else _better(best, now)
             if best.loss - best.lower_bound <= self._limits.tolerance * best.loss:
                 return _with_status(best, "optimal")
-            if self._limits.expired or not len(missing):
+            if self._limits.expired or not (len(missing) or found.status == "optimal"):
                 return _with_status(best, found.status if found.status != "optimal" else "stalled")
-            self._guess = multipliers
+            if not len(missing):  # every proof closed, yet together they lost digits
+                break
+            self._guess[:] = multipliers
+            self._guessed[:] = True
             outputs = np.union1d(found.outputs, missing)
+            start = self._resume(outputs)
         if rounds < ROUND_LIMIT and best is not None:
             return _with_status(best, "stalled")
         everything = _on_all(self._programme, self._limits, self.iterations)
         return everything if best is None else _better(best, everything)
 
-    def _descend(self, outputs: NDArray[np.int64], stages: tuple[tuple[float, float], ...]) -> Solution:
-        """Solve on the outputs, dropping those that turn out to carry little mass on the way."""
-        start = None if self._coarse is None else self._coarse.restrict(outputs)
-        for gap, share in stages[1:] if start else stages:
-            found = self._limits.run(self._programme, gap, outputs, start)
+    def _resume(self, outputs: NDArray[np.int64]) -> Start | None:
+        """Return the latest iterate before one of these outputs was dropped; None where one never took part."""
+        for taking_part, start in reversed(self._paused):
+            if np.isin(outputs, taking_part).all():
+                return start.restrict(np.flatnonzero(np.isin(taking_part, outputs)))
+        return None
+
+    def _descend(self, outputs: NDArray[np.int64], start: Start | None, pause: float) -> Solution:
+        """Solve on the outputs, dropping those that fade on the way."""
+        while True:
+            found = self._limits.run(self._programme, 0.5 * self._limits.tolerance, outputs, start, pause=pause)
             self.iterations += found.iterations
-            if found.status != "optimal" or found.gap <= 0.5 * self._limits.tolerance:
+            if found.status != "paused":
                 return found
-            if self._guess is not None:
-                self._guess[:, outputs] = found.last.multipliers
-            kept = massive(found, share)
+            self._guess[:, outputs] = found.last.multipliers
+            self._guessed[outputs] = True
+            self._paused.append((outputs, found.last))
+            kept = np.flatnonzero(~found.fading)
             outputs, start = outputs[kept], found.last.restrict(kept)
-        found = self._limits.run(self._programme, 0.5 * self._limits.tolerance, outputs, start)
-        self.iterations += found.iterations
-        return found
 
     def _complete(self, found: Solution) -> tuple[FloatArray, NDArray[np.int64]]:
         """Return multipliers of all outputs, and the outputs whose proof failed, worst first."""
@@ -237,12 +234,13 @@ class _Search:
         return complete, rest[failed[: max(4, len(found.outputs) // 2)]]
 
     def _first_guess(self, found: Solution, rest: NDArray[np.int64]) -> FloatArray:
-        if self._guess is not None:
-            return np.maximum(self._guess[:, rest], _LEAST_GUESS)
-        costs = self._programme.costs
-        distance = ((costs[:, rest, None] - costs[:, None, found.outputs]) ** 2).sum(axis=0)
+        """Return the multipliers that outputs had last; for the others, those of the output with the nearest costs."""
+        guess = np.maximum(self._guess[:, rest], _LEAST_GUESS)
+        costs, new = self._programme.costs, np.flatnonzero(~self._guessed[rest])
+        distance = ((costs[:, rest[new], None] - costs[:, None, found.outputs]) ** 2).sum(axis=0)
         near = found.multipliers[:, distance.argmin(axis=1)]
-        return np.asarray(near + 1e-3 * near.mean(axis=0))
+        guess[:, new] = near + 1e-3 * near.mean(axis=0)
+        return guess
 
 
 def _better(first: Bracketed, second: Bracketed) -> Bracketed:

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+from core.solver import interior_point
 from core.solver.block_systems import LineSystem, NominalSystem, Programme
 from core.solver.channel_problem import build_system, choose_rows, find_line
 from core.solver.dual_bound import lower_bound
@@ -13,6 +14,7 @@ from core.solver.fibre_system import FibreSystem
 from core.solver.highs_channel import solve_with_highs
 from core.solver.highs_columns import solve_by_columns
 from core.solver.interior_point import solve
+from core.solver.newton_step import start_column
 from core.solver.output_pruning import Limits, solve_pruned
 from core.solver.pricing import fit_multipliers, price
 from core.solver.reductions import general_rows, line_rows, nominal_rows
@@ -129,6 +131,27 @@ class TestSolve:
             plain = general_rows(CASES[name][np.ix_(*(2 * (choose_rows(CASES[name])[1],)))])
             assert (plain.matrix(2.0) @ found.matrix).min() > 0
 
+    @pytest.mark.parametrize("name", ["nominal", "envelope", "fibre"])
+    @pytest.mark.parametrize("epsilon", [0.1, 2.0])
+    def test_starts_at_the_analytic_centre_of_the_auxiliaries(self, name, epsilon):
+        rows = programme(CASES[name], epsilon).rows
+        column = start_column(rows, epsilon)
+        forward = rows.matrix(epsilon).toarray()[:, : rows.auxiliaries]
+        inverse = 1 / (rows.matrix(epsilon) @ column)
+        assert inverse.min() > 0
+        gradient = forward.T @ inverse
+        curvature = forward.T @ (inverse[:, None] ** 2 * forward)
+        assert gradient @ np.linalg.solve(curvature, gradient) < 0.1
+
+    def test_pauses_where_outputs_fade(self):
+        problem = programme(CASES["envelope"], 1.0, seed=7)
+        paused, full = solve(problem, pause=0.2), solve(problem)
+        assert paused.status == "paused"
+        assert paused.fading.mean() > 0.2
+        mass = full.matrix.sum(axis=0)
+        assert mass[paused.fading].max() < 0.05 * mass.max()
+        assert full.status == "optimal"
+
     def test_the_proof_is_over_all_its_outputs(self):
         problem = programme(CASES["envelope"], 1.0)
         found = solve(problem)
@@ -211,6 +234,19 @@ class TestPruning:
         assert pruned.lower_bound <= full.loss
         assert full.lower_bound <= pruned.loss
         assert pruned.loss - pruned.lower_bound <= 1e-6 * pruned.loss
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_outputs_dropped_wrongly_come_back(self, name, monkeypatch):
+        problem = programme(CASES[name], 4.0, seed=7)
+        full = solve(problem, tolerance=1e-7)
+        calm = solve_pruned(problem, Limits(1e-6), work=math.inf)
+        monkeypatch.setattr(interior_point, "_FADING", -5.0)  # every mass below the mean counts as fading
+        monkeypatch.setattr(interior_point, "_LIGHT", 0.99)
+        rash = solve_pruned(problem, Limits(1e-6), work=math.inf)
+        assert rash.iterations > calm.iterations
+        assert rash.status == "optimal"
+        assert rash.loss == pytest.approx(full.loss, rel=2e-6)
+        assert rash.lower_bound <= full.loss
 
     @pytest.mark.parametrize("name", ["line", "nominal", "envelope"])
     def test_a_bad_hint_costs_time_only(self, name):
