@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
 import core.mutual_information as information
-from core import dependence
+from core import chance, dependence
+from core.chance import expected_mutual_information, expected_mutual_informations
 from core.dependence import (
     build_staircase,
     compute_adjusted_nmi,
@@ -21,7 +22,7 @@ from core.dependence import (
 )
 from core.domain import build_group_domain, build_records
 from core.errors import InputError
-from core.mutual_information import compute_mutual_information, expected_mutual_information
+from core.mutual_information import compute_mutual_information
 from core.scenario import AttributeSpec, Scenario
 from core.table import load_sample, sample_scenario
 
@@ -62,6 +63,17 @@ def test_nmi_agrees_with_counting_loops(codes):
         assert found[i, j] == pytest.approx(slow_nmi(columns[i], columns[j]), abs=1e-12)
     assert (found == found.T).all()
     assert ((found >= 0) & (found <= 1)).all()
+
+
+@pytest.mark.parametrize("block", [1, 60, 10**6])
+def test_the_fast_nmi_differs_by_rounding_only(monkeypatch, block):
+    codes = np.random.default_rng(3).integers(0, [2, 9, 3, 5, 30, 1], (333, 6))
+    codes[:, 3] = codes[:, 1] // 2
+    monkeypatch.setattr(information, "BLOCK_CELLS", block)
+    found = compute_nmi(codes, exact=False)
+    np.testing.assert_allclose(found, compute_nmi(codes), atol=1e-13)
+    assert (found == found.T).all()
+    assert (found >= 0).all()
 
 
 def test_nmi_agrees_with_a_scorer_per_pair():
@@ -120,6 +132,27 @@ def test_expected_information_is_the_mean_over_all_shuffles():
     shuffles = list(itertools.permutations(y))
     mean = sum(slow_information(x, list(s)) for s in shuffles) / len(shuffles)
     assert expected_mutual_information(np.bincount(x), np.bincount(y)) == pytest.approx(mean, abs=1e-13)
+
+
+@pytest.mark.parametrize("terms", [1, 100, 10**6])
+def test_expected_information_of_many_attributes_is_that_of_each_pair(monkeypatch, terms):
+    """Also with numbers of records that levels of one attribute, of several or of none other have."""
+    counts = [np.array(c) for c in ([30, 30], [30, 20, 10], [0, 25, 25, 10], [60], [7, 53, 0], [1] * 60)]
+    total = 60
+    monkeypatch.setattr(chance, "TERMS", terms)
+    found = expected_mutual_informations(counts)
+
+    def direct(left, right):
+        value = 0.0
+        for a, b in itertools.product(left.tolist(), right.tolist()):
+            for n in range(max(1, a + b - total), min(a, b) + 1):
+                chosen = math.comb(b, n) * math.comb(total - b, a - n) / math.comb(total, a)
+                value += chosen * n / total * math.log(n * total / (a * b))
+        return value
+
+    for i, j in itertools.product(range(len(counts)), repeat=2):
+        assert found[i, j] == pytest.approx(direct(counts[i], counts[j]) if i != j else 0.0, abs=1e-13)
+    assert (found == found.T).all()
 
 
 @given(small_codes)
