@@ -372,7 +372,10 @@ def _restore(session: _Session) -> None:
         session.notices[sentence] = None
     if name == UPLOAD:
         session.awaiting = True
-        sentence = "This link brings back every setting but not the table itself; upload it again on the Data page."
+        sentence = (
+            "This address brings back every setting but not the table itself: an upload lives in the server's memory "
+            "only and leaves with its session, also when the server is restarted; upload it again on the Data page."
+        )
         session.notices[sentence] = None
 
 

@@ -26,7 +26,7 @@ from tests.browser.test_many_sessions import own_table
 from tests.pages.opening import leave_the_strip_out, opened, pass_through_the_app, words
 
 GONE = "not the table itself"
-NOTHING = "No table is uploaded yet"
+NOTHING = "No table is loaded yet"
 
 
 @pytest.fixture
@@ -285,8 +285,16 @@ def test_a_server_that_is_killed_and_comes_back(browser: Any, tmp_path: Path) ->
             until(person.page, f"() => {STATE} === 'CONNECTED'")
             person.page.wait_for_timeout(1000)
             person.idle()
-        for person in (sample, upload):  # what was drawn stays until the next change, which finds a fresh server
-            change(person, "number_tau_group", "0.25")
+        for sentence in (GONE, NOTHING):  # nobody changed anything: it is said at once
+            upload.page.get_by_text(sentence).first.wait_for()
+        assert "alder" not in upload.page.inner_text("body")
+        assert "tau_group=0.2" in sample.page.url
+        assert float(sample.number("number_tau_group").input_value()) == 0.2
+        assert not sample.page.get_by_text(NOTHING).count()
+        change(sample, "number_tau_group", "0.25")
+        upload.page.locator(".st-key-slider_epsilon input[type=range]").first.press("ArrowRight")
+        upload.page.wait_for_timeout(500)
+        upload.idle()
         assert "epsilon=3" in sample.page.url
         assert sample.page.locator(".figure[data-ready]").count() >= 1
         sample.page.get_by_role("link", name="Budget", exact=True).click()
@@ -297,6 +305,12 @@ def test_a_server_that_is_killed_and_comes_back(browser: Any, tmp_path: Path) ->
         assert GONE in body or NOTHING in body, body
         assert "alder_name" not in body
         assert not upload.page.locator(".refusal", has_text="Traceback").count()
+        upload.page.get_by_role("link", name="Data", exact=True).click()
+        upload.idle()
+        send_table(upload, "alder")
+        upload.idle()
+        assert not upload.page.get_by_text(NOTHING).count()
+        assert "epsilon=4.25" in upload.page.url
         log = (tmp_path / "second.txt").read_text()
         assert "Traceback" not in log, log
         assert "alder" not in log

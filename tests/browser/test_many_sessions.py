@@ -5,10 +5,13 @@ No browser: twenty would take the machine. The messages are those that a browser
 
 import asyncio
 import gc
+import os
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +27,7 @@ from core.pipeline import Stages
 from core.scenario import AttributeSpec, Scenario
 from core.table import read_table
 from pages._ui import cache, source
+from tests.browser.conftest import ROOT, running
 
 PEOPLE = 20
 SECONDS = 300.0
@@ -207,6 +211,30 @@ def test_memory_returns_when_a_session_leaves() -> None:
     del store
     gc.collect()
     assert [ghost() for ghost in ghosts] == [None] * len(ghosts)
+
+
+@pytest.mark.slow
+def test_memory_returns_when_the_last_sessions_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the server: once nobody can come back, nothing of an upload is alive, and nobody else came."""
+    log = tmp_path / "counts.txt"
+    monkeypatch.setenv("COUNTED_LOG", str(log))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL", "1")
+
+    def counts() -> list[list[int]]:
+        """Numbers of tables, stages and files, look by look."""
+        return [[int(n) for n in line.split()] for line in log.read_text(encoding="utf-8").splitlines()]
+
+    with running(ROOT / "tests/browser/counted_app.py", tmp_path / "server.txt") as address:
+        finish(everybody([Person(address, word) for word in WORDS[:3]]))
+        end = time.monotonic() + 60
+        while any(counts()[-1]) and time.monotonic() < end:
+            time.sleep(0.2)
+    assert max(tables for tables, _, _ in counts()) == 3
+    assert max(stages for _, stages, _ in counts()) >= 3
+    assert max(files for _, _, files in counts()) == 3
+    assert counts()[-1] == [0, 0, 0]
+    assert "Traceback" not in (tmp_path / "server.txt").read_text()
 
 
 def test_a_large_upload_is_not_put_into_a_temporary_file() -> None:
