@@ -7,10 +7,12 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from core.coding import QUOTED
 from core.dependence import build_staircase, joint_counts
 from core.domain import Records
 from core.errors import InputError
 from core.mutual_information import compute_mutual_information
+from core.reading.cells import one_line
 from core.task_protocol import BaseTask, Codes
 
 VOTES: Final = 5
@@ -55,8 +57,15 @@ class CrowdsourcingTask(BaseTask):
         Raises
         ------
         InputError
-            If there is no target column, or it holds a missing value.
+            If there is no target column, or it holds text or a missing value.
         """
+        if records.target_labels:
+            raise InputError(
+                "target",
+                "The crowdsourcing task ranks levels by a numeric target, and this column holds text such as "
+                f"'{one_line(records.target_labels[-1], QUOTED)}'; correct it, choose another target, or choose the "
+                "prediction task.",
+            )
         if records.target is None or not np.isfinite(records.target).all():
             raise InputError(
                 "target",

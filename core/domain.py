@@ -93,9 +93,11 @@ class Records:
     rows : ndarray of int64 (N,)
         Position of each record in the table as read (rows with dropped missing values are absent).
     target : ndarray of float (N,) or None
-        Values of the scenario's target column, for tasks that need one.
+        Values of the scenario's target column, for tasks that need one; of a text, positions in `target_labels`.
     findings : tuple of str
         What was noticed while coding, as sentences.
+    target_labels : tuple of str
+        Distinct texts of a target that does not hold numbers, sorted; empty otherwise.
     """
 
     attributes: tuple[Attribute, ...]
@@ -103,6 +105,7 @@ class Records:
     rows: NDArray[np.int64]
     target: NDArray[np.float64] | None = None
     findings: tuple[str, ...] = ()
+    target_labels: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -221,12 +224,9 @@ def build_records(table: Table, scenario: Scenario) -> Records:
     frame = table.frame[inference.kept]
     findings = list(inference.findings)
     attributes = tuple(_fit_attribute(frame, spec, scenario, findings) for spec in included)
+    target, labels = _target(frame, scenario, findings)
     return Records(
-        attributes,
-        encode_table(attributes, frame),
-        np.flatnonzero(inference.kept),
-        _target(frame, scenario, findings),
-        tuple(findings),
+        attributes, encode_table(attributes, frame), np.flatnonzero(inference.kept), target, tuple(findings), labels
     )
 
 
@@ -246,15 +246,23 @@ def _fit_attribute(frame: pd.DataFrame, spec: AttributeSpec, scenario: Scenario,
     return attribute
 
 
-def _target(frame: pd.DataFrame, scenario: Scenario, findings: list[str]) -> NDArray[np.float64] | None:
+def _target(
+    frame: pd.DataFrame, scenario: Scenario, findings: list[str]
+) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+    """Return the target as numbers; a column of texts as positions in its sorted labels, with the labels."""
     if scenario.target is None:
-        return None
-    name = str(frame.columns[scenario.target])
-    values = to_numbers(frame.iloc[:, scenario.target], name)
+        return None, ()
+    series, name = frame.iloc[:, scenario.target], str(frame.columns[scenario.target])
+    labels: tuple[str, ...] = ()
+    try:
+        values = to_numbers(series, name)
+    except InputError:
+        codes, distinct = pd.factorize(series.astype("str"), sort=True)
+        values, labels = np.where(codes < 0, np.nan, codes), tuple(map(str, distinct))
     missing = int(np.isnan(values).sum())
     if missing:
         findings.append(f"The target '{name}' is missing in {missing:,} rows, which do not count towards its means.")
-    return values
+    return values, labels
 
 
 def encode_table(attributes: Sequence[Attribute], frame: pd.DataFrame, *, unknown: str = "error") -> NDArray[np.int32]:

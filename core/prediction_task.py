@@ -24,7 +24,7 @@ class PredictionTask(BaseTask):
     ----------
     sizes : tuple of int
         Levels per attribute.
-    classes : tuple of float
+    classes : tuple of str or float
         Distinct target values.
     intercept : ndarray (C,)
         Score of every class.
@@ -32,7 +32,7 @@ class PredictionTask(BaseTask):
         What each level adds to the scores.
     """
 
-    classes: tuple[float, ...]
+    classes: tuple[str, ...] | tuple[float, ...]
     intercept: NDArray[np.float64]
     weights: tuple[NDArray[np.float64], ...]
 
@@ -53,14 +53,14 @@ class PredictionTask(BaseTask):
         Raises
         ------
         InputError
-            If there is no complete numeric target, or it has one value only or more than 20.
+            If there is no complete target, or it has one value only or more than 20.
         """
         target = records.target
         if target is None or not np.isfinite(target).all():
             raise InputError(
                 "target",
-                "The prediction task needs a numeric target column without missing values; choose one as the target, "
-                "or choose another task.",
+                "The prediction task needs a target column without missing values; choose one as the target, or choose "
+                "another task.",
             )
         classes, labels = np.unique(target, return_inverse=True)
         if not 2 <= len(classes) <= CLASS_LIMIT:
@@ -76,7 +76,8 @@ class PredictionTask(BaseTask):
         if len(classes) == 2:  # the model keeps one column for two classes
             scores, intercept = np.hstack([np.zeros_like(scores), scores]), np.array([0.0, intercept[0]])
         parts = np.split(scores, np.cumsum(records.sizes)[:-1])
-        return cls(records.sizes, tuple(classes.tolist()), intercept, tuple(parts))
+        names = tuple(records.target_labels[int(k)] for k in classes) if records.target_labels else ()
+        return cls(records.sizes, names or tuple(classes.tolist()), intercept, tuple(parts))
 
     def probabilities(self, X: Codes) -> NDArray[np.float64]:
         """Return the predicted probability of every class (m, C) for rows of codes (m, L)."""
