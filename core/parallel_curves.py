@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from threadpoolctl import threadpool_limits
 
@@ -37,6 +37,10 @@ class CurveTask:
     key: Hashable = None
     seconds: float = 0.0
 
+
+_LEAST_SECONDS: Final = 0.01
+_NEARLY: Final = 0.95
+"""Share of a task up to which the clock alone says that it is done."""
 
 Keep = Callable[[CurveTask, LossCurve, float], None]
 """Given every task with its curve and the seconds that it took, as soon as it is there."""
@@ -94,14 +98,52 @@ def solve_ahead(tasks: Sequence[CurveTask], remember: Remember, keep: Keep, prog
     What is not solved here is solved when it is asked for, to the same bits.
     """
     missing = missing_tasks(tasks, remember)
-    if len(missing) > 1 and is_worth(sum(task.seconds for task in missing)):
-        solve_curves(missing, progress=_in_words(progress, len(missing)), keep=keep)
+    if len(missing) < 2 or not is_worth(sum(task.seconds for task in missing)):
+        return
+    told = None if progress is None else _Share(missing, progress)
+
+    def noted(task: CurveTask, curve: LossCurve, seconds: float) -> None:
+        keep(task, curve, seconds)
+        if told is not None:
+            told.note(task)
+
+    solve_curves(missing, progress=told, keep=noted)
 
 
-def _in_words(progress: Progress | None, count: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda fraction, _: progress(fraction, f"Solving {count} curves side by side")
+class _Share:
+    """Says how much of the estimated work is done; between two curves the clock tells how far the dearest is.
+
+    Parameters
+    ----------
+    tasks : sequence of CurveTask
+        What is solved.
+    progress : callable (fraction, sentence)
+        Whom it tells.
+    clock : callable () -> float
+        Seconds.
+    """
+
+    def __init__(
+        self, tasks: Sequence[CurveTask], progress: Progress, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._progress, self._clock = progress, clock
+        self._waiting = sorted((max(task.seconds, _LEAST_SECONDS) for task in tasks), reverse=True)
+        self._count, self._whole, self._done = len(tasks), sum(self._waiting), 0.0
+        self._began = self._last = clock()
+
+    def note(self, task: CurveTask) -> None:
+        """Count a task as done."""
+        seconds = max(task.seconds, _LEAST_SECONDS)
+        self._waiting.remove(seconds)
+        self._done, self._last = self._done + seconds, self._clock()
+
+    def __call__(self, _fraction: float, _sentence: str) -> None:
+        """Tell how far it is."""
+        spent = self._last - self._began
+        pace = self._done / spent if self._done and spent > 0 else 1.0
+        begun = min(pace * (self._clock() - self._last), _NEARLY * self._waiting[0]) if self._waiting else 0.0
+        done = self._count - len(self._waiting)
+        self._progress((self._done + begun) / self._whole, f"Solving {self._count} curves side by side, {done} done")
 
 
 def is_remembered(key: Hashable, remember: Remember) -> bool:

@@ -94,7 +94,7 @@ def _reverse(stages: Stages, view: BudgetView) -> None:
             inputs.option(f"target_loss {state.source()} {stages.scenario.task}", start),
             bounds=(0.0, 1e9),
             step=max(start / 20, 1e-6),
-            digits=3,
+            digits=inputs.decimals(start),
             label=f"Target loss ({view.unit})",
             help="The largest predicted loss that is acceptable; the smallest total epsilon that reaches it is found.",
             key="number_target_loss",

@@ -88,7 +88,8 @@ def _controls(records: Records | None, chosen: int) -> None:
         return
     inputs.choice("domain")
     if scenario.task in ("crowdsourcing", "prediction"):
-        inputs.choice("target", options=dict(enumerate(map(str, state.table().frame.columns))))
+        columns: dict[int | None, str] = dict(enumerate(map(str, state.table().frame.columns)))
+        inputs.choice("target", options=columns if scenario.target is not None else {None: "none yet"} | columns)
     source.uploader()
     outputs.key(("band", "@neutral", "values as read"), ("line", "@neutral", "levels: all a mechanism sees"))
 

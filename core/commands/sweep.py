@@ -29,7 +29,7 @@ def run(parsed: argparse.Namespace) -> int:
     files, pictures = {}, []
     with evaluating(parsed) as evaluation:
         if parsed.only != "scores":
-            groups = pd.DataFrame(sweep_groups(evaluation, epsilons=epsilons))
+            groups = pd.DataFrame(sweep_groups(evaluation, epsilons=epsilons, solve_limit=parsed.solve_limit))
             files["sweep_groups.csv"] = csv_of(groups)
             pictures += [plot_sweep(groups, "tau_group", y) for y in ("loss", "groups")]
         if parsed.only != "groups":

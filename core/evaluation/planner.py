@@ -12,17 +12,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.data_stages import Progress
 from core.errors import InputError
 from core.evaluation.methods import Method, find_method
 from core.evaluation.rows import Evaluation
 from core.evaluation.simulation import Placed, simulate
 from core.evaluation.split import Split, split_rows
+from core.parallel_curves import missing_tasks
 from core.scenario import Scenario
 
 CONFIDENCE: Final = 0.95
 """Share of releases that reach the target at the confident budget."""
 PLANNED_REPEATS: Final = 60
 """Samples and releases per budget."""
+TRYING: Final = "Trying thresholds"
+"""First words of what is told between candidates."""
+_MOST: Final = 0.25
+"""Share of the time that one candidate may take."""
 _SAMPLE_STREAM: Final = 14
 _CALIBRATION_STREAM: Final = 15
 
@@ -157,6 +163,50 @@ class Recommendation:
     candidates: int
 
 
+class _Over(Exception):  # noqa: N818 - no error: the time is over
+    """The time for a candidate, or for all, is over."""
+
+
+class _Watch:
+    """Progress of the trials, by candidates or by time; gives up the one that outlasts the time.
+
+    Parameters
+    ----------
+    told : callable (fraction, sentence) or None
+        Whom it tells.
+    count : int
+        Candidates.
+    seconds : float
+        The time.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(self, told: Progress | None, count: int, seconds: float, clock: Callable[[], float]) -> None:
+        self._told, self._count, self._seconds, self._clock = told, count, seconds, clock
+        self._start, self._begun, self._found = clock(), 0, 0
+        self._since = self._start
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self._start + self._seconds - self._clock()
+
+    def begin(self, *, found: int) -> None:
+        """Begin the next candidate, after so many were found; raises `_Over` where the time is over."""
+        self._begun, self._found, self._since = self._begun + 1, found, self._clock()
+        self(0.0, "")
+
+    def __call__(self, fraction: float, words: str) -> None:
+        """Tell what is done inside a candidate, and how far the trials are."""
+        if self._told is not None:
+            self._told(fraction, words)
+            share = max((self._begun - 1) / self._count, 1.0 - max(self.left, 0.0) / self._seconds)
+            self._told(share, f"{TRYING} {self._begun} of {self._count}")
+        if self._found and (self.left <= 0 or self._clock() - self._since > _MOST * self._seconds):
+            raise _Over
+
+
 def recommend_thresholds(
     evaluation: Evaluation,
     seconds: float,
@@ -175,7 +225,8 @@ def recommend_thresholds(
     evaluation : Evaluation
         Table, scenario (its epsilon is the one that counts) and memory.
     seconds : float
-        Time budget; a candidate that was begun is finished, and the first is always tried.
+        Time budget: no candidate is begun after it, nor one whose curves are estimated to outlast it, and one that
+        takes more than a quarter of it is given up. The first, which has no curves to solve, is always finished.
     taus : sequence of float
         tau_group, in order of trial; equal groupings are tried once.
     dimensions : sequence of int
@@ -191,22 +242,36 @@ def recommend_thresholds(
     if not seconds > 0:
         raise InputError("seconds", f"The time budget must be a positive number of seconds, not {seconds:g}.")
     inner = calibration(evaluation)
-    candidates = list(_candidates(inner, taus, dimensions))
-    start = clock()
+    candidates = sorted(
+        _candidates(inner, taus, dimensions),
+        key=lambda pair: _solve_seconds(inner, pair[1], inner.scenario.replace(**pair[0])),
+    )
+    watch = _Watch(inner.progress, len(candidates), seconds, clock)
+    inner.progress = watch
     rows: list[dict[str, Any]] = []
-    for i, (knobs, method) in enumerate(candidates):
-        if rows and clock() - start >= seconds:
-            break
-        if inner.progress is not None:
-            inner.progress(i / len(candidates), f"Trying thresholds {i + 1} of {len(candidates)}")
-        began = clock()
-        scenario = inner.scenario.replace(**knobs)
-        row = inner.row(method, scenario.epsilon, scenario=scenario)
+    for knobs, method in candidates:
+        began, scenario = clock(), inner.scenario.replace(**knobs)
+        try:
+            watch.begin(found=len(rows))
+            if rows and _solve_seconds(inner, method, scenario) > watch.left:
+                continue
+            row = inner.row(method, scenario.epsilon, scenario=scenario)
+        except _Over:
+            if watch.left <= 0:
+                break
+            continue
         rows.append({**knobs, "method": method.name, "loss": row["loss"], "sd": row["sd"], "seconds": clock() - began})
     best = min(rows, key=lambda row: row["loss"])
     changes = {name: best[name] for name in ("tau_group", "tau_dim", "tau_dpn")}
     changes |= dict(find_method(best["method"]).changes)
     return Recommendation(pd.DataFrame(rows), best, changes, len(rows), len(candidates))
+
+
+def _solve_seconds(evaluation: Evaluation, method: Method, scenario: Scenario) -> float:
+    """Return about how long it takes to solve the optimised curves that a design needs and nobody remembers."""
+    stages = evaluation.stages(scenario.replace(**method.changes), fitted=method.split)
+    missing = missing_tasks(stages.curve_tasks(stages.optimised), evaluation.remember)
+    return sum(task.seconds for task in missing)
 
 
 def calibration(evaluation: Evaluation) -> Evaluation:

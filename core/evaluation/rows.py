@@ -162,10 +162,17 @@ class Evaluation:
     def _row_key(self, method: Method, knobs: Scenario) -> tuple[Any, ...]:
         return ("evaluation row", *self.key(knobs), method.name, method.measure, method.split, self.repeats)
 
-    def prepare(self, methods: Sequence[str], epsilons: Sequence[float]) -> None:
+    def prepare(self, methods: Sequence[str], epsilons: Sequence[float], progress: Progress | None = None) -> None:
         """Solve what the rows that are not known yet have in common, side by side where it is worth it.
 
         Curves first, then joint designs; a row asked for without this solves what it needs itself, to the same bits.
+
+        Parameters
+        ----------
+        methods, epsilons : sequences
+            As for `rows`.
+        progress : callable (fraction, sentence), optional
+            Told of this work alone, and not at all where there is none; as the evaluation's own unless given.
         """
         pairs = [(find_method(name), float(e)) for name in methods for e in epsilons]
         wanted = [(method, self.scenario.replace(epsilon=e, **method.changes)) for method, e in pairs]
@@ -175,9 +182,10 @@ class Evaluation:
             names = STARTS if method.measure == "joint" else (method.name,)
             changed = [knobs.replace(**find_method(name).changes) for name in names]
             designs += [self.stages(scenario, fitted=method.split) for scenario in changed]
-        solve_ahead_for(designs, self.remember, self.progress)
+        told = progress or self.progress
+        solve_ahead_for(designs, self.remember, told)
         joint = [(self._joint_key(k, m.split), self._starts(k, m.split)) for m, k in wanted if m.measure == "joint"]
-        refine_ahead(joint, self.remember, self.progress)
+        refine_ahead(joint, self.remember, told)
 
     def rows(self, methods: Sequence[str] | None, epsilons: Sequence[float]) -> Iterator[Row]:
         """Yield row by row, method by method, telling the progress between them."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from core.data_stages import Progress
 from core.evaluation.ahead import solve_ahead_for
 from core.evaluation.metering import Meter
 from core.evaluation.methods import Method
@@ -33,11 +34,26 @@ def sweep_groups(
     epsilons: Sequence[float] = SWEPT_EPSILONS,
     *,
     methods: Sequence[str] = tuple(SCORES),
+    solve_limit: float | None = None,
+    ahead: Progress | None = None,
 ) -> Iterator[Row]:
     """Yield loss and number of groups against tau_group.
 
     Groups change only where tau_group passes a weight of the maximum spanning tree, and curves belong to groups: every
     distinct group is solved once, every distinct grouping measured once.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Table, scenario and memory.
+    thresholds, epsilons : sequences of float
+        tau_group, in the order of the rows, and total budgets.
+    methods : sequence of str
+        Keys of `SCORES`.
+    solve_limit : float, optional
+        As for `sweep_scores`.
+    ahead : callable (fraction, sentence), optional
+        Told how much of what is solved before the first row is done; as the evaluation's own progress unless given.
 
     Yields
     ------
@@ -50,7 +66,8 @@ def sweep_groups(
         for tau in thresholds
         for name in methods
     ]
-    solve_ahead_for(designs, evaluation.remember, evaluation.progress)
+    quick = (stages for stages in designs if not _is_slow(evaluation, stages, solve_limit))
+    solve_ahead_for(quick, evaluation.remember, ahead or evaluation.progress)
     for tau in thresholds:
         # Thresholds that give the same groups are one design: the first of them stands for all in every key.
         scenario = evaluation.scenario.replace(tau_group=float(tau))
@@ -58,8 +75,11 @@ def sweep_groups(
         first = next(t for t in sorted(thresholds) if evaluation.stages(scenario.replace(tau_group=t)).groups == groups)
         knobs = scenario.replace(tau_group=float(first))
         for name in methods:
+            method = Method(name, {"rule": "score", "score": SCORES[name]})
+            stages = evaluation.stages(knobs.replace(**method.changes))
+            slow = _is_slow(evaluation, stages, solve_limit)
             for epsilon in epsilons:
-                found = _metered(evaluation, Method(name, {"rule": "score", "score": SCORES[name]}), knobs, epsilon)
+                found = _omitted(stages, name, epsilon) if slow else _metered(evaluation, method, knobs, epsilon)
                 yield {"tau_group": float(tau), **found}
 
 
@@ -70,6 +90,7 @@ def sweep_scores(
     *,
     dimensions: Sequence[int] = DIMENSIONS,
     solve_limit: float | None = None,
+    ahead: Progress | None = None,
 ) -> Iterator[Row]:
     """Yield loss and run time against tau_dpn for both scores and several tau_dim.
 
@@ -84,15 +105,16 @@ def sweep_scores(
     solve_limit : float, optional
         Designs that would optimise a group whose single solve is estimated to take more seconds are left out: their
         rows carry nan. Without it everything is solved.
+    ahead : callable (fraction, sentence), optional
+        As for `sweep_groups`.
 
     Yields
     ------
     dict
         tau_dim, tau_dpn, then as `sweep_groups`.
     """
-    solve_ahead_for(
-        _quick_designs(evaluation, thresholds, dimensions, solve_limit), evaluation.remember, evaluation.progress
-    )
+    quick = _quick_designs(evaluation, thresholds, dimensions, solve_limit)
+    solve_ahead_for(quick, evaluation.remember, ahead or evaluation.progress)
     for size in dimensions:
         for name, score in SCORES.items():
             base = evaluation.scenario.replace(tau_dim=int(size), rule="score", score=score)

@@ -1,31 +1,39 @@
 """Two designs side by side in words and tables."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core.comparison import Comparison, share_of_zero_information
+from core.comparison import Comparison, Snapshot, share_of_zero_information
 from core.plots.comparison import Pair
 from core.plots.grouping import group_label
 from core.plots.template import percent, sig
 
 
 def table_comparison(found: Comparison, names: Pair) -> pd.DataFrame:
-    """Return every group of either design with its choice, size, score, budget and weighted loss in both."""
+    """Return every group of either design with its choice, budget, weighted loss, score and size, both side by side."""
     columns: dict[str, object] = {"group": [", ".join(row.members) for row in found.rows]}
-    for side, snapshot in enumerate((found.a, found.b)):
-        design, positions = snapshot.design, [row.b if side else row.a for row in found.rows]
-        columns[f"choice, {names[side]}"] = ["–" if k is None else design.choices[k] for k in positions]
-        for title, values in (
-            ("states", snapshot.sizes),
-            ("score", snapshot.scores),
-            ("epsilon", design.allocation),
-            ("weighted loss", snapshot.weighted_losses),
-        ):
+    sides = ((found.a, [row.a for row in found.rows]), (found.b, [row.b for row in found.rows]))
+    brief = [name.removeprefix("the ") for name in names]
+    for (snapshot, positions), name in zip(sides, brief, strict=True):
+        columns[f"choice, {name}"] = ["–" if k is None else snapshot.design.choices[k] for k in positions]
+    for title in ("epsilon", "loss", "score", "states"):
+        for (snapshot, positions), name in zip(sides, brief, strict=True):
+            values = _values(snapshot, title)
             column = pd.Series([None if k is None else values[k] for k in positions])
-            columns[f"{title}, {names[side]}"] = column.astype("Int64" if title == "states" else "float64")
+            columns[f"{title}, {name}"] = column.astype("Int64" if title == "states" else "float64")
     return pd.DataFrame(columns)
+
+
+def _values(snapshot: Snapshot, title: str) -> Sequence[float]:
+    """Return what a column of the table shows of a design's groups; losses are weighted, so that they add up."""
+    return {
+        "epsilon": snapshot.design.allocation,
+        "loss": snapshot.weighted_losses,
+        "score": snapshot.scores,
+        "states": snapshot.sizes,
+    }[title]
 
 
 def table_knobs(found: Comparison, names: Pair, labels: Mapping[str, str]) -> pd.DataFrame:

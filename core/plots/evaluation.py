@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.evaluation.methods import ZERO_INFORMATION, find_method
 from core.evaluation.paper_tables import LABEL
-from core.plots.evaluation_looks import band, line, look_of, name_at_end, spread
+from core.plots.evaluation_looks import band, brief_unit, line, look_of, name_at_end, spread
 from core.plots.template import Mark, Picture, axis, escape, heading, note, sig
 from core.plots.template import layout as sheet
 
@@ -70,7 +70,7 @@ class EvaluationView:
         """What the picture shows, with its unit."""
         if self.measure == "loss":
             return f"Mean loss of test records ({self.unit})"
-        return f"End-task error ({self.end_unit})"
+        return f"End-task error ({brief_unit(self.end_unit)})"
 
 
 def plot_evaluation(view: EvaluationView) -> Picture:
@@ -89,6 +89,8 @@ def plot_evaluation(view: EvaluationView) -> Picture:
     for (name, y, look), shift in zip(ends, shifts, strict=True):
         words = f"{name} (surrogate)" if find_method(name).measure == "bound" else name
         notes.append(name_at_end(name, y, shift, look, words=words))
+    if low <= view.epsilon <= high:
+        notes.append(_own_note(view, (low + high) / 2))
     if view.paper is not None and view.measure == "loss":
         notes.append(note(f"hollow: {LABEL}", xref="paper", yref="paper", x=1, y=1, xanchor="right", yanchor="bottom",
                           yshift=9))  # fmt: skip
@@ -134,6 +136,15 @@ def _own_budget(view: EvaluationView, low: float, high: float) -> Mark:
         "type": "line", "layer": "below", "xref": "x", "yref": "paper", "x0": view.epsilon, "x1": view.epsilon,
         "y0": 0, "y1": 1, "line": {"color": "@line", "width": 2}, "visible": low <= view.epsilon <= high,
     }  # fmt: skip
+
+
+def _own_note(view: EvaluationView, middle: float) -> Mark:
+    """Name that rule, on the side where there is more room."""
+    left = view.epsilon > middle
+    return note(
+        f"the scenario's {view.epsilon:g}", xref="x", yref="paper", x=view.epsilon, y=0, yanchor="bottom",
+        xanchor="right" if left else "left", xshift=-5 if left else 5, yshift=3,
+    )  # fmt: skip
 
 
 def _hover(name: str, half: list[float]) -> str:

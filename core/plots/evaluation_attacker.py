@@ -17,7 +17,7 @@ _BOTTOM: Final = 52
 _LEAST_HEIGHT: Final = 420
 _SPLIT: Final = (0.60, 0.68)
 _NAME: Final = 27
-_FINE: Final = 1.6
+_FINE: Final = 2.05
 """Powers of ten up to which a log axis names 2 and 5 too."""
 
 
@@ -130,14 +130,26 @@ def explain_attack(frame: pd.DataFrame, epsilon: float) -> str:
     )
     if len(mean) < 2:
         return said
-    return f"{said} Mean gain: {mean.index[0]} {percent(mean.iloc[0])} to {mean.index[-1]} {percent(mean.iloc[-1])}."
+    least, most = (f"{mean.index[i]} {percent(mean.iloc[i]).removesuffix(' %')}" for i in (0, -1))
+    return f"{said} Mean gain: {least} to {most} percentage points."
 
 
-def table_attack(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers under plain names."""
+def table_attack(frame: pd.DataFrame, epsilon: float | None = None) -> pd.DataFrame:
+    """Return the numbers under plain names; those of a budget first, the guesses with the largest gain before others.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `core.evaluation.attacker.attack`.
+    epsilon : float, optional
+        The budget that is shown.
+    """
+    if epsilon is not None:
+        frame = pd.concat([attacked_rows(frame, epsilon), frame[frame["epsilon"] != epsilon]], ignore_index=True)
+    shares = {"prior": "success before, %", "posterior": "success after, %"}
     names = {
-        "method": "method", "epsilon": "epsilon", "guess": "guess", "mechanism": "mechanism",
-        "certified_epsilon": "certified epsilon of the group", "prior": "success before", "posterior": "success after",
-        "diameter": "diameter", "worst_factor": "worst factor", "group": "group",
+        "guess": "guess", "method": "method", "epsilon": "epsilon", **shares, "worst_factor": "worst factor",
+        "diameter": "diameter", "certified_epsilon": "certified epsilon", "mechanism": "mechanism",
+        "group": "group",
     }  # fmt: skip
-    return frame[list(names)].rename(columns=names)
+    return frame[list(names)].assign(**{share: 100.0 * frame[share] for share in shares}).rename(columns=names)

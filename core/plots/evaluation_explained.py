@@ -6,13 +6,14 @@ from typing import Final
 import pandas as pd
 
 from core.evaluation.methods import find_method
-from core.plots.evaluation_looks import look_of
+from core.plots.evaluation_looks import look_of, settle
 from core.plots.palette import GROUPS
 from core.plots.template import MINUS, Mark, Picture, axis, bare, escape, heading, note, panel, sig
 from core.plots.template import layout as sheet
 
 SHIFT: Final = GROUPS[3]
 RESIDUAL: Final = GROUPS[1]
+_PARTS: Final = ("loss", "predicted", "prior_shift", "surrogate_residual", "sampling_error")
 _LEFT: Final = 128
 _ROW: Final = 34
 _TOP: Final = 34
@@ -27,7 +28,8 @@ _NUMBERS: Final = 0.70
 def explained_rows(frame: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     """Return the rows at one budget of the methods that release something, in order."""
     kept = frame[frame["epsilon"] == epsilon]
-    return kept[[find_method(str(name)).measure != "bound" for name in kept["method"]]].reset_index(drop=True)
+    kept = kept[[find_method(str(name)).measure != "bound" for name in kept["method"]]].reset_index(drop=True)
+    return settle(kept, _PARTS)
 
 
 def plot_explained(frame: pd.DataFrame, epsilon: float, unit: str) -> Picture:
@@ -131,3 +133,19 @@ def explain_gaps(frame: pd.DataFrame, epsilon: float) -> str:
     )
     share = f"{len(beyond)} of {len(rows)}" if len(rows) > 1 else ("It" if beyond else "None")
     return f"{said} The residual is beyond sampling error for {share} methods." if len(rows) > 1 else said
+
+
+def table_by_group(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what every group costs alone under plain names.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `core.evaluation.explained.explain_groups`.
+    """
+    names = {
+        "group": "group", "mechanism": "mechanism", "budget": "epsilon", "predicted": "predicted",
+        "prior_shift": "prior shift", "residual": "residual", "sampling_error": "± sampling", "alone": "alone",
+    }  # fmt: skip
+    settled = settle(frame, ["alone", "predicted", "prior_shift", "residual", "sampling_error"])
+    return settled[list(names)].rename(columns=names)

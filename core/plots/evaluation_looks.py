@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import pandas as pd
 
 from core.plots.palette import CATEGORICAL, LOOKS
-from core.plots.template import Mark, escape, note
+from core.plots.template import Mark, escape, note, shorten
 
 GREY: Final = "#8A9299"
 """A neutral that is seen on both backgrounds, for glyphs inside a label: a token is not resolved there."""
@@ -36,6 +37,9 @@ _GLYPHS: Final = {
     "diamond-open": "◇", "cross": "✚", "cross-open": "✛", "star": "★", "line-ew-open": "┈", "hexagon": "⬢",
     "line-ew": "╌",
 }  # fmt: skip
+_UNIT: Final = 48
+"""Characters of a unit in a heading."""
+_ROUNDING: Final = 1e-12
 GAP: Final = 17.0
 """Pixels between two names at the ends of lines."""
 
@@ -43,6 +47,37 @@ GAP: Final = 17.0
 def look_of(name: str, position: int) -> tuple[str, str, str]:
     """Return colour, dash and symbol of a method."""
     return LOOK.get(name, (CATEGORICAL[position % len(CATEGORICAL)], "solid", "circle"))
+
+
+def brief_unit(unit: str) -> str:
+    """Return a unit as it fits a heading: without what is counted in it, and no longer than a few words.
+
+    Examples
+    --------
+    >>> brief_unit("bits: changes of the marginal entropies"), brief_unit("share of records")
+    ('bits', 'share of records')
+    """
+    return shorten(unit.split(":", maxsplit=1)[0], _UNIT)
+
+
+def settle(values: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return a table in which what is but a rounding error of its row is 0.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The table.
+    columns : sequence of str
+        Losses and parts of them; the largest of a row says what is small.
+
+    Examples
+    --------
+    >>> settle(pd.DataFrame({"loss": [8.0], "shift": [1e-15]}), ["loss", "shift"])["shift"].tolist()
+    [0.0]
+    """
+    parts = values[list(columns)].astype(float)
+    scale = parts.abs().max().max()
+    return values.assign(**parts.mask(parts.abs() <= _ROUNDING * scale, 0.0))
 
 
 def line(name: str, x: Sequence[float], y: Sequence[float], look: tuple[str, str, str], **settings: object) -> Mark:

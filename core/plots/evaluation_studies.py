@@ -1,15 +1,12 @@
-"""Sweeps of the thresholds, reduced domains against full-record OPT, and the budget that a target error needs."""
+"""Sweeps of the thresholds, and the budget that a target error needs."""
 
 import math
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 
-from core.evaluation.paper_tables import REDUCED
 from core.evaluation.planner import Plan
-from core.evaluation.reduced import summarise_reduced
-from core.plots.evaluation_looks import band, line, look_of
+from core.plots.evaluation_looks import band, brief_unit, line, look_of
 from core.plots.palette import TUNED
 from core.plots.template import Mark, Picture, axis, escape, heading, note, panel, percent, sig
 from core.plots.template import layout as sheet
@@ -21,10 +18,11 @@ _UPPER: Final = (0.47, 1.0)
 _LOWER: Final = (0.0, 0.30)
 _TITLES: Final = {"groups": "Number of groups", "run_time": "Run time from scratch (seconds)"}
 _AXES: Final = {"tau_group": "grouping threshold (tau_group)", "tau_dpn": "score threshold (tau_dpn)"}
-_SHOWN: Final = ("group OPT", "DepHDP-m", "DepHDP-r")
-_JITTER: Final = 0.16
 _NEAR: Final = 0.0125
 """Thresholds that are called the same."""
+_FAR: Final = 0.5
+"""Losses above this share of the largest need no axis from 0: their differences are what a sweep shows."""
+_PAD: Final = 0.12
 
 
 def plot_sweeps(frame: pd.DataFrame, x: str, *, epsilon: float, own: float, unit: str) -> Picture:
@@ -46,8 +44,7 @@ def plot_sweeps(frame: pd.DataFrame, x: str, *, epsilon: float, own: float, unit
     rows = frame[frame["epsilon"] == epsilon]
     parts = [(None, rows)] if x == "tau_group" else list(rows.groupby("tau_dim"))
     below = "groups" if x == "tau_group" else "run_time"
-    losses = rows["loss"] + 1.96 * rows["sd"]
-    tops = (1.05 * float(np.nanmax(losses)) if losses.notna().any() else 1.0, 1.1 * _highest(rows[below]))
+    ends = (_loss_range(rows), (0.0, 1.1 * _highest(rows[below])))
     traces: list[Mark] = []
     axes: dict[str, Any] = {}
     notes: list[Mark] = []
@@ -55,20 +52,52 @@ def plot_sweeps(frame: pd.DataFrame, x: str, *, epsilon: float, own: float, unit
         upper, lower = 2 * i + 1, 2 * i + 2
         across = [0.0, 1.0] if len(parts) == 1 else list(_COLUMNS[i])
         traces += _lines(part, x, "loss", upper) + _lines(part, x, below, lower)
-        for number, domain, top, title in ((upper, _UPPER, tops[0], None), (lower, _LOWER, tops[1], _AXES[x])):
+        for number, domain, span, title in ((upper, _UPPER, ends[0], None), (lower, _LOWER, ends[1], _AXES[x])):
             mark = _mark(number)
             axes[f"xaxis{mark}"] = axis(title, domain=across, anchor=f"y{mark}", range=[-0.02, 1.02], dtick=0.2)
-            axes[f"yaxis{mark}"] = axis(domain=list(domain), anchor=f"x{mark}", range=[0, top], nticks=5)
-        words = "" if size is None else f", largest domain {int(float(str(size)))}"
+            axes[f"yaxis{mark}"] = axis(domain=list(domain), anchor=f"x{mark}", range=list(span), nticks=5)
+        words = f", epsilon {epsilon:g}" if size is None else f", tau_dim {int(float(str(size)))}"
         notes += [
-            panel(f"Loss ({escape(unit)}), epsilon {epsilon:g}{words}", *_axes(upper)),
-            panel(_TITLES[below], *_axes(lower)),
+            panel(f"Loss ({escape(brief_unit(unit))}){words}", *_axes(upper), xshift=-_LEFT if not i else -28),
+            panel(_TITLES[below], *_axes(lower), xshift=-_LEFT if not i else -28),
+            _own_note(own, *_axes(upper)),
+            *_left_out(part, x, *_axes(upper)),
         ]
     shapes = [_rule(_mark(number), own) for number in range(1, 2 * len(parts) + 1)]
     return Picture(
         traces, sheet(left=_LEFT, right=14, annotations=notes, shapes=shapes, **axes), HEIGHT, f"sweep_{x}",
         explain_sweep(frame, x, epsilon=epsilon, own=own).replace("**", ""), table=frame,
     )  # fmt: skip
+
+
+def _loss_range(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return the range of the losses with their bands; from 0 unless all of them lie far above it."""
+    low, high = rows["loss"] - 1.96 * rows["sd"], rows["loss"] + 1.96 * rows["sd"]
+    if not high.notna().any():
+        return 0.0, 1.0
+    least, most = max(float(low.min()), 0.0), float(high.max())
+    if least <= _FAR * most:
+        return 0.0, 1.05 * most or 1.0
+    pad = _PAD * max(most - least, 0.05 * most)
+    return least - pad, most + pad
+
+
+def _own_note(own: float, x: str, y: str) -> Mark:
+    """Name the quiet rule at the scenario's own threshold, on the side where there is room."""
+    left = own > 0.5
+    return note(
+        f"the scenario's {own:.3g}", xref=x, yref=f"{y} domain", x=own, y=0, yanchor="bottom",
+        xanchor="right" if left else "left", xshift=-5 if left else 5, yshift=3,
+    )  # fmt: skip
+
+
+def _left_out(part: pd.DataFrame, x: str, across: str, up: str) -> list[Mark]:
+    """Mark the thresholds of which every design was left out as too slow."""
+    gone = part.groupby(x)["loss"].apply(lambda losses: bool(losses.isna().all()))
+    return [
+        note("too<br>slow", xref=across, yref=f"{up} domain", x=float(str(tau)), y=1, yanchor="top", bgcolor="@bg")
+        for tau, is_gone in gone.items() if is_gone
+    ]  # fmt: skip
 
 
 def _highest(values: pd.Series) -> float:
@@ -87,7 +116,11 @@ def _axes(number: int) -> tuple[str, str]:
 def _lines(part: pd.DataFrame, x: str, y: str, number: int) -> list[Mark]:
     drawn: list[Mark] = []
     across, up = _axes(number)
-    at = {"xaxis": across, "yaxis": up}
+    at = {"xaxis": across, "yaxis": up, "cliponaxis": False}
+    if y == "groups":  # the same for every method
+        rows = part.drop_duplicates(x).sort_values(x)
+        look = ("@text", "solid", "circle")
+        return [line("groups", rows[x].tolist(), rows[y].tolist(), look, uid=f"groups {number}", **at)]
     for i, (name, rows) in enumerate(part.groupby("method", sort=False)):
         rows = rows[rows[y].notna()].sort_values(x)  # noqa: PLW2901 - what is left out has no loss
         if rows.empty:
@@ -124,77 +157,36 @@ def explain_sweep(frame: pd.DataFrame, x: str, *, epsilon: float, own: float) ->
         said += f"; {there} loses {percent(near['loss'] / best['loss'] - 1)} more"
     elif abs(near[x] - own) < _NEAR:
         said += ", as with the scenario's own threshold"
-    if x == "tau_group":
-        return f"{said}. The sweep makes {int(rows['groups'].min())} to {int(rows['groups'].max())} groups."
     left_out = int(frame["loss"].isna().sum())
-    return f"{said}. Designs took {sig(rows['run_time'].min())} to {sig(rows['run_time'].max())} seconds" + (
-        f"; {left_out} rows were left out as too slow." if left_out else "."
-    )
+    slow = f"; {left_out} rows were left out as too slow." if left_out else "."
+    if x == "tau_group":
+        fewest, most = int(rows["groups"].min()), int(rows["groups"].max())
+        return f"{said}. The sweep makes {f'{fewest} to ' if fewest < most else ''}{most} groups{slow}"
+    return f"{said}. Designs took {sig(rows['run_time'].min())} to {sig(rows['run_time'].max())} seconds{slow}"
 
 
-# --- reduced domains -------------------------------------------------------------------------------------------------
-
-
-def plot_reduced_study(frame: pd.DataFrame) -> Picture:
-    """Draw how loss reduction and gap closure spread over configurations and budgets, one point per pair of them."""
-    traces: list[Mark] = []
-    axes: dict[str, Any] = {}
-    notes = [heading("Loss reduction against all-DPN (%)", _LEFT), panel("Gap to full OPT closed (%)", "x2", "y2")]
-    for number, column in enumerate(("loss_reduction", "gap_closure"), start=1):
-        mark = _mark(number)
-        shown = ("full OPT", *_SHOWN) if column == "loss_reduction" else _SHOWN
-        for place, name in enumerate(shown):
-            traces += _spread(frame[frame["method"] == name], str(name), column, place, number)
-        axes[f"xaxis{mark}"] = axis(
-            domain=list(_COLUMNS[number - 1]), anchor=f"y{mark}", range=[-0.5, len(shown) - 0.5], showgrid=False,
-            tickvals=list(range(len(shown))), ticktext=list(shown),
-        )  # fmt: skip
-        axes[f"yaxis{mark}"] = axis(anchor=f"x{mark}", nticks=7)
-    return Picture(
-        traces, sheet(left=_LEFT, right=14, annotations=notes, **axes), HEIGHT, "reduced",
-        explain_reduced(frame).replace("**", ""), table=frame,
-    )  # fmt: skip
-
-
-def _spread(part: pd.DataFrame, name: str, column: str, place: int, number: int) -> list[Mark]:
-    values = part[column].dropna()
-    if values.empty:
-        return []
-    colour, _, symbol = look_of(name, place)
-    x, y = _axes(number)
-    steps = (np.arange(len(values)) * 0.618) % 1.0 - 0.5
-    points: Mark = {
-        "type": "scatter", "mode": "markers", "xaxis": x, "yaxis": y, "uid": f"{column} {name}",
-        "x": (place + 2 * _JITTER * steps).tolist(), "y": values.tolist(), "cliponaxis": False,
-        "marker": {"symbol": symbol, "size": 7, "color": colour, "opacity": 0.7},
-        "text": [f"{c}, epsilon {e:g}" for c, e in zip(part.loc[values.index, "configuration"],
-                                                       part.loc[values.index, "epsilon"], strict=True)],
-        "hovertemplate": f"{escape(name)}<br>%{{text}}<br>%{{y:.4g}} %<extra></extra>",
+def table_sweep(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a sweep under plain names, by threshold, what was moved first."""
+    names = {
+        "tau_dim": "tau_dim", "tau_group": "tau_group", "tau_dpn": "tau_dpn", "epsilon": "epsilon", "method": "method",
+        "loss": "loss", "sd": "sd between repeats", "predicted": "predicted loss", "lower_bound": "lower bound",
+        "groups": "groups", "optimised": "groups optimised", "largest": "states of the largest",
+        "run_time": "run time, s",
     }  # fmt: skip
-    box: Mark = {
-        "type": "box", "xaxis": x, "yaxis": y, "x": [place] * len(values), "y": values.tolist(), "width": 0.6,
-        "boxpoints": False, "fillcolor": "rgba(0,0,0,0)", "line": {"color": "@text", "width": 1.25},
-        "hoverinfo": "skip",
+    kept = [name for name in names if name in frame]
+    order = [name for name in ("tau_dim", "tau_group", "tau_dpn", "epsilon", "method") if name in kept]
+    return frame[kept].sort_values(order, kind="stable").rename(columns=names)
+
+
+def table_plan(plan: Plan) -> pd.DataFrame:
+    """Return what was simulated under plain names, with whether the target is met."""
+    frame = plan.frame
+    named = {
+        "epsilon": "epsilon", "mean": "mean error", "mean_error": "± of the mean", "low": "2.5 % of releases below",
+        "upper": "95 % of releases below", "high": "97.5 % of releases below",
     }  # fmt: skip
-    return [box, points]
-
-
-def explain_reduced(frame: pd.DataFrame) -> str:
-    """Return what grouping and choosing keep of full-record OPT, beside the paper's own figures."""
-    found = summarise_reduced(frame).set_index("method")
-    cases, budgets = frame["configuration"].nunique(), frame["epsilon"].nunique()
-    words = []
-    for name in ("DepHDP-m", "DepHDP-r"):
-        if name in found.index:
-            mean = float(found["mean_loss_reduction"][name])
-            median, theirs = float(found["median_gap_closure"][name]), REDUCED[name]
-            words.append(
-                f"**{name}** saves {mean:.1f} % and closes **{median:.1f} %** (paper {theirs[0]:.1f}, {theirs[1]:.1f})"
-            )
-    return (
-        f"{cases} reduced domains at {budgets} budgets, mean reduction and median closure of the gap to full OPT: "
-        f"{'; '.join(words)}."
-    )
+    table = frame[[name for name in named if name in frame]].rename(columns=named)
+    return table.assign(**{"mean reaches the target": ["yes" if m <= plan.target else "no" for m in frame["mean"]]})
 
 
 # --- the planner -----------------------------------------------------------------------------------------------------
@@ -223,8 +215,19 @@ def plot_plan(plan: Plan, method: str, unit: str) -> Picture:
             }
         )  # fmt: skip
     notes = [
-        heading(f"End-task error of {plan.sample_size:,} released records ({escape(unit)})", _LEFT),
-        note("target", xref="paper", yref="y", x=1, y=plan.target, xanchor="right", yanchor="bottom"),
+        heading(f"End-task error of {plan.sample_size:,} released records ({escape(brief_unit(unit))})", _LEFT),
+        note(
+            f"target {sig(plan.target)}",
+            xref="paper",
+            yref="y",
+            x=1,
+            y=plan.target,
+            xanchor="right",
+            yanchor="bottom",
+            yshift=3,
+            xshift=-4,
+            font={"size": 12.5, "color": "@text"},
+        ),
     ]
     return Picture(
         traces,
@@ -252,5 +255,10 @@ def explain_plan(plan: Plan) -> str:
         f"{plan.sample_size:,} records"
     )
     if math.isinf(plan.confident_epsilon):
-        return f"{said}; in 95 % of the releases no simulated budget reaches it."
+        return f"{said}; at no simulated budget do 95 % of the releases stay below it."
+    later = plan.frame[plan.frame["epsilon"] > plan.confident_epsilon]
+    above = later.loc[later["upper"] > plan.target, "epsilon"]
+    if len(above):
+        again = ", ".join(f"{epsilon:g}" for epsilon in above)
+        return f"{said}; at **{plan.confident_epsilon:g}** 95 % of the releases stay below it, but not at {again}."
     return f"{said}; from **{plan.confident_epsilon:g}** on, 95 % of the releases stay below it."

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from core.evaluation.methods import JOINT, SPLIT_SUFFIX, ZERO_INFORMATION, find_method
@@ -15,6 +16,8 @@ from core.plots.template import percent, sig
 _REFERENCE: Final = "ALC+RMP"
 _OURS: Final = "DepHDP-m"
 _TUNED: Final = "DepHDP tuned"
+_ROUNDING: Final = 1e-6
+"""Relative errors, in percent, below which a loss and its bound differ by rounding alone."""
 SCORES: Final = ("DepHDP-m", "DepHDP-r")
 
 
@@ -108,21 +111,19 @@ def table_reductions(frame: pd.DataFrame, case: str | None, measure: str = "loss
         columns={"reference": "against", "least": "least, %", "mean": "mean, %", "largest": "largest, %"}
     )
     if case is not None and measure == "loss":
-        words = [
-            _triple(REDUCTIONS[case].get(str(reference))) if method == _OURS else ""
+        nothing = (math.nan, math.nan, math.nan)
+        theirs = [
+            REDUCTIONS[case].get(str(reference), nothing) if method == _OURS else nothing
             for method, reference in zip(found["method"], found["against"], strict=True)
         ]
-        found["paper: least, mean, largest"] = words
+        found[["paper's least, %", "paper's mean, %", "paper's largest, %"]] = np.reshape(theirs, (-1, 3))
     return found
-
-
-def _triple(figures: tuple[float, float, float] | None) -> str:
-    return "" if figures is None else ", ".join(f"{value:.1f}" for value in figures)
 
 
 def table_errors(frame: pd.DataFrame, case: str | None) -> pd.DataFrame:
     """Return the largest relative error to the lower bound per method, with the paper's for its two scores."""
     errors = largest_relative_error(frame)
+    errors = errors.where(errors.isna() | (errors.abs() > _ROUNDING), 0.0)
     table = pd.DataFrame({"method": errors.index, "largest RelErr, %": errors.to_numpy()})
     if case is not None:
         table["paper, both scores, %"] = [

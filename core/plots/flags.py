@@ -9,6 +9,8 @@ from core.plots.place import LINE, Box, Placement, label_box, place_labels
 
 _FIRST: Final = 8.0
 """Pixels between a marker and the nearest hung label."""
+_PIECE: Final = 16.0
+"""Pixels of a rule that count as one link."""
 Points = NDArray[np.float64]
 
 
@@ -48,11 +50,23 @@ def count_collisions(points: Points, texts: list[str], placements: tuple[Placeme
     return pairs + covered
 
 
+def _dense(rules: Points) -> Points:
+    """Return lines as short links, so that the placement sees every crossing, also of the low side of a label."""
+    parts = []
+    for x0, y0, x1, y1 in rules:
+        count = max(1, round(float(np.hypot(x1 - x0, y1 - y0)) / _PIECE))
+        at = np.linspace([x0, y0], [x1, y1], count + 1)
+        parts.append(np.hstack([at[:-1], at[1:]]))
+    return np.vstack(parts) if parts else np.empty((0, 4))
+
+
 def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def name_points(points: Points, texts: list[str], *, radius: float, size: tuple[float, float]) -> tuple[Placement, ...]:
+def name_points(
+    points: Points, texts: list[str], *, radius: float, size: tuple[float, float], rules: Points | None = None
+) -> tuple[Placement, ...]:
     """Place one label per point: freely, or hung below where that collides less.
 
     Parameters
@@ -65,8 +79,10 @@ def name_points(points: Points, texts: list[str], *, radius: float, size: tuple[
         Radius of the markers in pixels.
     size : (width, height)
         Size of the plot in pixels.
+    rules : (m, 4) array or None
+        Lines across the plot that no label should be struck through by, as ends x0, y0, x1, y1.
     """
-    free = place_labels(points, texts, radii=radius, size=size)
+    free = place_labels(points, texts, radii=radius, size=size, links=None if rules is None else _dense(rules))
     hung = hang_labels(points, texts, radius)
     deepest = max(
         (label_box((0.0, float(y)), spot, "")[3] for (_, y), spot in zip(points, hung, strict=True)), default=0

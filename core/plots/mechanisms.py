@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core import limits
-from core.plots.flags import name_points
+from core.plots.flags import Points, name_points
 from core.plots.interaction import Condition, Handle, Region, Sides
 from core.plots.palette import DPN, LOOKS, OPT
 from core.plots.template import Mark, Picture, axis, bare, escape, heading, label, note, panel, percent, shorten, sig
@@ -228,15 +228,27 @@ def _scatter(view: MechanismView, ends: tuple[float, float], bottom: float) -> t
             for x, k in zip(at, drawn, strict=True)
         ]
     ).reshape(-1, 2)
-    return mark, _labels(view, points, (wide, tall))
+    rules = _rules(view, ends, bottom, (wide, tall))
+    return mark, _labels(view, points, (wide, tall), rules)
 
 
-def _labels(view: MechanismView, points: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-            size: tuple[float, float]) -> list[Mark]:  # fmt: skip
+def _rules(view: MechanismView, ends: tuple[float, float], bottom: float, size: tuple[float, float]) -> Points:
+    """Return both thresholds as lines in pixels, so that no label is struck through; none where the rule has none."""
+    if not view.thresholds:
+        return np.empty((0, 4))
+    low, high = (math.log10(e) for e in ends)
+    across = (math.log10(view.tau_dim) - low) / (high - low) * size[0]
+    down = (_HEADROOM - view.tau_dpn) / (_HEADROOM + _FOOTROOM - bottom) * size[1]
+    return np.array([[across, 0.0, across, size[1]], [0.0, down, size[0], down]])
+
+
+def _labels(view: MechanismView, points: Points, size: tuple[float, float], rules: Points) -> list[Mark]:
     """Name every point without collisions; points that coincide share one label."""
     drawn, clusters = view.drawn, cluster_points(points)
     texts = [_join([view.names[drawn[i]] for i in members]) for members in clusters]
-    places = name_points(points[[c[0] for c in clusters]], texts, radius=10.0, size=(size[0], size[1] - _WORD))
+    places = name_points(
+        points[[c[0] for c in clusters]], texts, radius=10.0, size=(size[0], size[1] - _WORD), rules=rules
+    )
     notes = []
     for members, text, spot in zip(clusters, texts, places, strict=True):
         k = drawn[members[0]]
@@ -246,7 +258,7 @@ def _labels(view: MechanismView, points: np.ndarray[tuple[int, ...], np.dtype[np
     return notes
 
 
-def cluster_points(points: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[list[int]]:
+def cluster_points(points: Points) -> list[list[int]]:
     """Gather points that lie within a few pixels of the first of their cluster, in the given order."""
     clusters: list[list[int]] = []
     for i, point in enumerate(points):
@@ -334,7 +346,7 @@ def _regret_bars(view: MechanismView) -> tuple[Mark, list[Mark]]:
 def _unsolved(view: MechanismView, k: int) -> str:
     if view.sizes[k] > view.tau_dim:
         return "over tau_dim"
-    return "being solved" if view.pending else "not solved yet"
+    return "being solved" if view.pending else "click to solve" if view.picked is not None else "not solved"
 
 
 def table_mechanisms(view: MechanismView) -> pd.DataFrame:
@@ -345,7 +357,7 @@ def table_mechanisms(view: MechanismView) -> pd.DataFrame:
             "states": list(view.sizes),
             f"score ({view.kind})": list(view.scores),
             "choice": list(view.choices),
-            "regret": list(view.regrets),
+            "regret, %": [100 * regret for regret in view.regrets],
         }
     )
 

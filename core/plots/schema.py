@@ -249,13 +249,14 @@ def count_combinations(records: Records) -> tuple[int, int]:
 
 
 def explain_data(records: Records, table: Table) -> str:
-    """Return what is protected, in two sentences."""
+    """Return what is protected, in three sentences."""
     total = math.prod(records.sizes)
     occur, alone = count_combinations(records)
     span = f"{total:,}" if total < 10**6 else _large(total)
+    single = "record is the only one with its" if alone == 1 else "records are the only ones with their"
     first = (
-        f"**{len(records):,} records** of **{len(records.attributes)} attributes** are protected; of {span} "
-        f"combinations of levels {occur:,} occur, and **{alone:,} records are alone in theirs**."
+        f"**{len(records):,} records** with **{len(records.attributes)} attributes** are protected. Of {span} possible "
+        f"combinations of levels {occur:,} occur, and **{alone:,} {single} combination**."
     )
     taken = {a.column for a in records.attributes}
     out = [shorten(str(n), 24) for c, n in enumerate(table.frame.columns) if c not in taken]

@@ -64,7 +64,9 @@ def _progress(run: Run, words: str) -> None:
 def _standing(run: Run | None, *, found: int, wanted: int, what: str) -> str:
     count = f"{found} of {wanted} {what}"
     if found >= wanted:
-        return f"All {count} are known."
+        return f"All {wanted} {what} are known." if wanted > 1 else f"The {what} is there."
+    if wanted == 1:
+        return f"There is no {what} yet."
     if run is not None and run.status == "stopped":
         return f"Stopped at {count}; what was found is kept."
     return f"{count} are known."

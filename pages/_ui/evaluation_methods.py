@@ -54,7 +54,7 @@ def pills(name: str, options: Sequence[Any], usual: Sequence[Any], *, label: str
 
     state.seat(key, chosen)
     st.pills(
-        label, options, selection_mode="multi", key=key, on_change=changed, help=help,
+        label, options, selection_mode="multi", default=chosen, key=key, on_change=changed, help=help,
         format_func=lambda value: value if isinstance(value, str) else f"{value:g}",
     )  # fmt: skip
     return tuple(chosen)
@@ -108,7 +108,8 @@ def show() -> None:
     if not rows:
         with main:
             empty(job, wanted, HEIGHT)
-        outputs.tabs(first={"Without the app": lambda: _headless(wanted)}, method=METHOD)
+        first = compare.tabs("budget") | {"Without the app": lambda: _headless(wanted)}
+        outputs.tabs(first=first, method=METHOD, name="evaluation")
         return
     task = cache.stages().task
     view = EvaluationView(
@@ -119,7 +120,7 @@ def show() -> None:
         figure.figure(plot_evaluation(view), key="evaluation")
     if failed := evaluation_bar.problem(job):
         outputs.refusal(failed)
-    outputs.means(explain_evaluation(view))
+    outputs.means(explain_evaluation(view), more=True)
     _tabs(view, case, wanted)
 
 
@@ -153,9 +154,10 @@ def _tabs(view: EvaluationView, case: str | None, wanted: Settings) -> None:
 def _reductions(view: EvaluationView, case: str | None) -> None:
     st.caption(
         f"How much less a method {'loses' if view.measure == 'loss' else 'errs'} than another, over the budgets; "
-        "negative where it is worse. Below, how far each stands above its lower bound at most."
+        "negative where it is worse."
     )
     outputs.table(table_reductions(view.frame, case, view.measure), name="reductions")
+    st.caption("How far each method stands above its lower bound at most, over the budgets: (loss - bound) / bound.")
     outputs.table(table_errors(view.frame, case), name="relative_errors")
 
 

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.evaluation.planner import PLANNED_REPEATS, Plan, Recommendation, plan_epsilon, recommend_thresholds
-from core.plots.evaluation_studies import HEIGHT, explain_plan, plot_plan
-from core.plots.template import sig
+from core.evaluation.planner import PLANNED_REPEATS, TRYING, Plan, Recommendation, plan_epsilon, recommend_thresholds
+from core.plots.evaluation_looks import look_of
+from core.plots.evaluation_studies import HEIGHT, explain_plan, plot_plan, table_plan
+from core.plots.evaluation_thresholds import explain_thresholds, plot_thresholds, table_thresholds
 from pages._ui import cache, evaluation_bar, evaluation_runs, figure, outputs, state
 from pages._ui import inputs as widgets
 from pages._ui.background import Job, Teller
@@ -72,7 +73,9 @@ def _epsilon() -> None:
         )  # fmt: skip
     job = _plan_job(method, size)
     done = len(found_by(job))
-    known = evaluation_runs.known_plan(method, size, _REPEATS, lambda frame: _target(controls, frame, stages.task.unit))
+    known = evaluation_runs.known_plan(
+        method, size, _REPEATS, lambda frame: _target(controls, frame, stages.task.end_unit)
+    )
     with place:
         evaluation_bar.bar(
             job, found=len(wanted) if known else done, wanted=len(wanted), what="budgets", button="Simulate"
@@ -87,7 +90,7 @@ def _epsilon() -> None:
     with main:
         figure.figure(plot_plan(known, method, stages.task.end_unit), key="plan")
     outputs.means(explain_plan(known))
-    outputs.tabs(numbers=known.frame, method=METHOD, name="plan")
+    outputs.tabs(numbers=table_plan(known), method=METHOD, name="plan")
 
 
 def _target(controls: Any, frame: Any, unit: str) -> float:
@@ -97,8 +100,8 @@ def _target(controls: Any, frame: Any, unit: str) -> float:
         cell = widgets.option(f"plan_target {state.source()} {state.scenario().task}", start)
         return float(
             widgets.number(
-                cell, bounds=(1e-6, 1e6), step=max(start / 20, 1e-6), digits=3, label="Target error",
-                help="Largest acceptable end-task error.", key="number_plan_target",
+                cell, bounds=(1e-6, 1e6), step=max(start / 20, 1e-6), digits=widgets.decimals(start),
+                label="Target error", help=f"Largest acceptable end-task error, in {unit}.", key="number_plan_target",
             )
         )  # fmt: skip
 
@@ -117,7 +120,7 @@ def _threshold_job(seconds: float) -> Job:
 
 def _tell(teller: Teller, fraction: float, words: str) -> None:
     """Candidates count as progress, what is done inside one does not."""
-    if words.startswith("Trying thresholds"):
+    if words.startswith(TRYING):
         teller.reach(fraction, words)
     else:
         teller.detail(fraction, words)
@@ -131,7 +134,7 @@ def _thresholds() -> None:
         seconds = float(
             widgets.number(
                 widgets.option("threshold_seconds", 30.0), bounds=(1.0, 3600.0), step=10.0, digits=0,
-                label="Time budget (s)", help="No further candidate is begun after this time.",
+                label="Time budget (s)", help="What is not known by then is left out.",
             )
         )  # fmt: skip
     job = _threshold_job(seconds)
@@ -149,14 +152,14 @@ def _thresholds() -> None:
         outputs.tabs(method=METHOD)
         return
     best: Recommendation = found[0]
-    with main, st.container(height=HEIGHT, border=False, key="recommendation"):
-        outputs.table(best.frame.sort_values("loss"), name="thresholds")
-        st.button("Use the best thresholds", key="use_thresholds", on_click=partial(state.update, **best.changes))
-    row, worst = best.best, float(best.frame["loss"].max())
-    threshold = "by predicted loss" if row["tau_dpn"] is None else f"tau_dpn {row['tau_dpn']:.3g}"
-    outputs.means(
-        f"Of {best.tried} tried ({best.candidates} candidates) **{row['method'].removesuffix('-s')}** with tau_group "
-        f"{row['tau_group']:g}, tau_dim {row['tau_dim']} and {threshold} loses least on calibration rows, "
-        f"**{sig(row['loss'])}**; the worst {sig(worst)}."
-    )
-    outputs.tabs(method=METHOD)
+    with controls:
+        st.button(
+            "Use the best", key="use_thresholds", on_click=partial(state.update, **best.changes), width="stretch",
+            help="Makes the best thresholds those of the scenario; it can be undone.",
+        )  # fmt: skip
+        looks = {name: look_of(name, 0) for name in best.frame["method"].str.removesuffix("-s")}
+        outputs.key(*((outputs.swatch(symbol), colour, name) for name, (colour, _, symbol) in looks.items()))
+    with main:
+        figure.figure(plot_thresholds(best, cache.stages().task.unit), key="thresholds")
+    outputs.means(explain_thresholds(best))
+    outputs.tabs(numbers=table_thresholds(best), method=METHOD, name="thresholds")

@@ -32,6 +32,8 @@ USUAL_REPEATS: Final = 5
 _FIRST: Final = {"channels": 6.0, "bound": 1.0, "constant": 1.0, "joint": 40.0}
 """About how many rows of plain noise the first row of a method takes; it solves the curves of all budgets."""
 _OPTIMISED: Final = 40.0
+MOST_AHEAD: Final = 0.9
+"""Largest share of a run that solving ahead may have."""
 _MEASURED: Final = frozenset({"evaluation row", "attacker rows", "sample errors"})
 """First words of what only a run computes."""
 _LATER: Final = {"channels": 1.0, "bound": 0.2, "constant": 0.2, "joint": 40.0}
@@ -189,12 +191,13 @@ def compare(given: Inputs, wanted: Settings) -> Job:
     def produce(teller: Teller) -> Iterator[Row]:
         there = {(row["method"], row["epsilon"]) for row in known(given, wanted)}
         costs = _costs(wanted.cells, there)
-        whole, done = max(sum(costs), 1e-9), 0.0
         evaluation = given.evaluation(wanted.repeats, teller.detail)
         teller.reach(0.0, "")
-        evaluation.prepare(wanted.methods, wanted.epsilons)
+        ahead = Ahead(teller, _share_ahead(costs))
+        evaluation.prepare(wanted.methods, wanted.epsilons, ahead)
+        whole, done = max(sum(costs), 1e-9), 0.0
         for (method, epsilon), cost in zip(wanted.cells, costs, strict=True):
-            teller.reach(done / whole, f"{method} at epsilon {epsilon:g}")
+            ahead.rest(done / whole, f"{method} at epsilon {epsilon:g}")
             row = evaluation.row(method, epsilon)
             attack(evaluation, [method], [epsilon])
             done += cost
@@ -213,6 +216,37 @@ def _costs(cells: list[Cell], there: set[Cell]) -> list[float]:
         costs.append(0.0 if (method, epsilon) in there else _LATER[kind.measure] if method in begun else first)
         begun.add(method)
     return costs
+
+
+def _share_ahead(costs: list[float]) -> float:
+    """Return the share of a run that is over once its curves are there: what costs more than a later row."""
+    whole = sum(costs)
+    return sum(max(cost - 1.0, 0.0) for cost in costs) / whole if whole > 0 else 0.0
+
+
+class Ahead:
+    """Progress of a run in two parts: what is solved ahead, side by side, and then the rest, row by row.
+
+    Parameters
+    ----------
+    teller : Teller
+        The run.
+    share : float
+        Share of the whole that the first part has, where there is one.
+    """
+
+    def __init__(self, teller: Teller, share: float) -> None:
+        self._teller, self._share = teller, min(share, MOST_AHEAD)
+        self._before = 0.0
+
+    def __call__(self, fraction: float, words: str) -> None:
+        """Say how far the first part is."""
+        self._before = self._share
+        self._teller.reach(self._share * fraction, words)
+
+    def rest(self, fraction: float, words: str) -> None:
+        """Say how far the second part is."""
+        self._teller.reach(self._before + (1.0 - self._before) * fraction, words)
 
 
 def start(job: Job) -> Callable[[], None]:

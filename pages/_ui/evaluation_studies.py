@@ -7,12 +7,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from core.evaluation.reduced import REDUCED_EPSILONS, reduced_rows, summarise_reduced
+from core.evaluation.reduced import REDUCED_EPSILONS, reduced_rows
 from core.evaluation.reduced_cases import CONFIGURATIONS
 from core.evaluation.sweeps import DIMENSIONS, SCORES, SWEPT_EPSILONS, sweep_groups, sweep_scores
 from core.pipeline import Stages
 from core.plots.evaluation_looks import look_of
-from core.plots.evaluation_studies import HEIGHT, explain_reduced, explain_sweep, plot_reduced_study, plot_sweeps
+from core.plots.evaluation_reduced import explain_reduced, plot_reduced_study, table_reduced, table_summary
+from core.plots.evaluation_studies import HEIGHT, explain_sweep, plot_sweeps, table_sweep
 from pages._ui import background, cache, evaluation_bar, evaluation_command, evaluation_runs, figure, outputs, state
 from pages._ui import inputs as widgets
 from pages._ui.background import Job, Teller
@@ -21,6 +22,8 @@ SWEEPS: Final = {"groups": "Grouping", "scores": "Score"}
 _STEPS: Final = {0.1: "0.1", 0.05: "0.05"}
 _BUDGETS: Final = {(4.0,): "4", (2.0, 4.0, 8.0): "2, 4, 8", SWEPT_EPSILONS: "1, 2, 4, 6, 8, 10"}
 _LIMIT: Final = 3.0
+_SOLVING: Final = 0.6
+"""Share of a sweep that solving its curves ahead has."""
 SWEEP_METHOD: Final = r"""
 Groups change only where $\tau_\text{group}$ passes a weight of the maximum spanning tree, and the design only where
 $\tau_\text{dpn}$ passes a score: every distinct design is solved and measured once and stands for all its thresholds.
@@ -51,15 +54,17 @@ def _sweep_job(kind: str, step: float, epsilons: tuple[float, ...], limit: float
 
     def produce(teller: Teller) -> Iterator[dict[str, Any]]:
         evaluation = given.evaluation(repeats, teller.detail)
+        ahead = evaluation_runs.Ahead(teller, _SOLVING)
+        # From many small groups to few large ones: what is cheap is on screen while the rest is solved.
         rows = (
-            sweep_groups(evaluation, thresholds, epsilons)
+            sweep_groups(evaluation, thresholds[::-1], epsilons, solve_limit=limit, ahead=ahead)
             if kind == "groups"
-            else sweep_scores(evaluation, thresholds, epsilons, solve_limit=limit)
+            else sweep_scores(evaluation, thresholds, epsilons, solve_limit=limit, ahead=ahead)
         )
         teller.reach(0.0, "")
         for i, row in enumerate(rows, start=1):
             where = f"tau_group {row['tau_group']:g}" if kind == "groups" else f"tau_dpn {row['tau_dpn']:g}"
-            teller.reach(i / total, f"{where}, {row['method']}")
+            ahead.rest(i / total, f"{row['method']} at {where}")
             yield row
 
     token = ("sweep", given.about, kind, thresholds, epsilons, repeats, limit)
@@ -87,7 +92,7 @@ def sweeps() -> None:
         limit = float(
             widgets.number(
                 widgets.option("sweep_limit", _LIMIT), bounds=(0.1, 600.0), step=1.0, digits=1, label="Solve limit (s)",
-                help="Designs with a slower solve are left out of the score sweep.", disabled=kind == "groups",
+                help="Designs with a solve estimated to take longer are left out, so that a sweep ends.",
             )
         )  # fmt: skip
     job, total = _sweep_job(kind, step, epsilons, limit)
@@ -112,7 +117,7 @@ def sweeps() -> None:
     with main:
         figure.figure(plot_sweeps(frame, x, epsilon=epsilon, own=own, unit=stages.task.unit), key="sweep")
     outputs.means(explain_sweep(frame, x, epsilon=epsilon, own=own))
-    outputs.tabs(first=headless, numbers=frame, method=SWEEP_METHOD, name=f"sweep_{kind}")
+    outputs.tabs(first=headless, numbers=table_sweep(frame), method=SWEEP_METHOD, name=f"sweep_{kind}")
 
 
 def _one_of(known: list[float]) -> float:
@@ -125,7 +130,7 @@ def _one_of(known: list[float]) -> float:
 
 def _sweep_command(kind: str, epsilons: tuple[float, ...], limit: float) -> None:
     repeats = evaluation_runs.settings().repeats
-    extra = [] if kind == "groups" else [("solve-limit", f"{limit:g}")]
+    extra = [("solve-limit", f"{limit:g}")]
     evaluation_command.show(
         "sweep",
         [("only", kind), ("epsilons", evaluation_command.numbers(epsilons)), ("repeats", str(repeats)), *extra],
@@ -173,8 +178,8 @@ def reduced() -> None:
     with main:
         figure.figure(plot_reduced_study(frame), key="reduced")
     outputs.means(explain_reduced(frame))
-    summary = {"Summary": lambda: outputs.table(summarise_reduced(frame), name="reduced_summary")}
-    outputs.tabs(first=summary | headless, numbers=frame, method=REDUCED_METHOD, name="reduced")
+    summary = {"Summary": lambda: outputs.table(table_summary(frame), name="reduced_summary")}
+    outputs.tabs(first=summary | headless, numbers=table_reduced(frame), method=REDUCED_METHOD, name="reduced")
 
 
 _COMPARED: Final = ("full OPT", "group OPT", "DepHDP-m", "DepHDP-r")

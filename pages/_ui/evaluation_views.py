@@ -61,6 +61,7 @@ def _chosen() -> str:
     st.segmented_control(
         "View",
         list(VIEWS),
+        default=view,
         format_func=lambda name: VIEWS[name][0],
         required=True,
         key=_KEY,

@@ -11,11 +11,13 @@ from core.evaluation.methods import find_method
 from core.evaluation.rows import to_frame
 from core.plots.evaluation import HEIGHT, table_evaluation
 from core.plots.evaluation_attacker import explain_attack, plot_attack, table_attack
-from core.plots.evaluation_explained import RESIDUAL, SHIFT, explain_gaps, plot_explained
+from core.plots.evaluation_explained import RESIDUAL, SHIFT, explain_gaps, plot_explained, table_by_group
 from core.plots.evaluation_looks import look_of
 from pages._ui import cache, evaluation_bar, evaluation_methods, evaluation_runs, figure, outputs, state
 from pages._ui import inputs as widgets
 
+_PICKER: Final = 260
+"""Width of a picker inside a tab, in pixels."""
 EXPLAINED: Final = r"""
 A measured loss is the **predicted** surrogate objective under the configuring prior, plus the **prior shift** (the same
 objective under the test records' own prior, minus the former), plus the **residual**: what the additive surrogate does
@@ -87,13 +89,14 @@ def _by_group(repeats: int, frame: pd.DataFrame, epsilon: float) -> None:
         return
     cell = widgets.option("explained_method", names[0])
     help = "The largest residual first."
-    method = str(widgets.choice(cell, options={name: name for name in names}, label="Method", help=help))
+    with st.container(width=_PICKER):
+        method = str(widgets.choice(cell, options={name: name for name in names}, label="Method", help=help))
     st.caption(
         "Each group released alone, all else true; the row “together” is what perturbed groups lose, or save, as they "
         "meet. The column “alone” adds up to the measured loss."
     )
     evaluation = evaluation_runs.inputs().evaluation(repeats)
-    outputs.table(explain_groups(evaluation, method, epsilon).drop(columns=["method", "epsilon"]), name="by_group")
+    outputs.table(table_by_group(explain_groups(evaluation, method, epsilon)), name="by_group")
 
 
 def attacker() -> None:
@@ -116,10 +119,10 @@ def attacker() -> None:
         shown = list(dict.fromkeys(frame.loc[frame["epsilon"] == epsilon, "method"]))
         looks = [(name, look_of(name, i)) for i, name in enumerate(shown)]
         outputs.key(
-            ("line", "@neutral", "before, from the prior alone (bar)"),
+            ("tick", "@neutral", "before, from the prior alone"),
             *((outputs.swatch(symbol), colour, name) for name, (colour, _, symbol) in looks),
         )
     with main:
         figure.figure(plot_attack(frame, epsilon), key="attacker")
     outputs.means(explain_attack(frame, epsilon))
-    outputs.tabs(numbers=table_attack(frame), method=ATTACKER, name="attacker")
+    outputs.tabs(numbers=table_attack(frame, epsilon), method=ATTACKER, name="attacker")

@@ -1,5 +1,11 @@
-"""Widgets bound to knobs: the value lives in the state, the widget shows it and reports what a person did."""
+"""Widgets bound to knobs: the value lives in the state, the widget shows it and reports what a person did.
 
+Every widget gets its value twice: seated in the state, and as its default. Where two runs follow each other fast, the
+browser may meet a widget only as the second drew it, which seats nothing; without a default it would then show the
+lower end of its range, and report that.
+"""
+
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -79,6 +85,17 @@ def ends(low: str, high: str) -> None:
     st.html(f'<div class="ends"><span>{low}</span><span>{high}</span></div>')
 
 
+def decimals(value: float, digits: int = 3) -> int:
+    """Return the decimals that show a positive number with some significant digits.
+
+    Examples
+    --------
+    >>> decimals(19.1), decimals(0.0433), decimals(7330.0)
+    (1, 4, 0)
+    """
+    return max(0, digits - 1 - math.floor(math.log10(value))) if value > 0 else digits
+
+
 def number(
     cell: Cell | str,
     *,
@@ -124,6 +141,7 @@ def number(
     high = None if high in (None, float("inf")) else max(kind(high), value)
     state.seat(key, value)
     st.number_input(
+        value=value,
         min_value=low,
         max_value=high,
         step=kind(step or (limit.step if limit else 1)),
@@ -153,6 +171,7 @@ def slider(
     key = key or f"slider_{cell.name}"
     state.seat(key, value)
     st.slider(
+        value=value,
         min_value=min(kind(bounds[0]), value),
         max_value=max(kind(bounds[1]), value),
         step=kind(step),
@@ -189,7 +208,10 @@ def choice(
     value = cell.value if cell.value in values else values[0]
     state.seat(key, value)
     st.selectbox(
-        options=values, format_func=lambda word: names.get(word, str(word)), **_settings(cell, key, label, help)
+        options=values,
+        index=values.index(value),
+        format_func=lambda word: names.get(word, str(word)),
+        **_settings(cell, key, label, help),
     )
     return value
 
@@ -210,6 +232,7 @@ def segments(
     state.seat(key, value)
     st.segmented_control(
         options=values,
+        default=value,
         required=True,
         format_func=lambda word: names.get(word, str(word)),
         **_settings(cell, key, label, help),
@@ -222,5 +245,5 @@ def toggle(cell: Cell | str, *, label: str | None = None, help: str | None = Non
     cell = _cell(cell)
     key = key or f"toggle_{cell.name}"
     state.seat(key, bool(cell.value))
-    st.toggle(**_settings(cell, key, label, help))
+    st.toggle(value=bool(cell.value), **_settings(cell, key, label, help))
     return bool(cell.value)

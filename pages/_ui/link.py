@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -29,6 +30,30 @@ _SIDES: Final = {
         "calibrated EM, remapped (distance)", "calibrated EM, remapped (task)", "OPT", "constant",
     )
 }  # fmt: skip
+_VIEWS: Final = {name: name for name in ("explained", "attacker", "sweeps", "reduced", "planner")}
+TABS: Final = (
+    *("levels", "dependences", "losses", "mechanisms", "budget", "evaluation", "explained", "attacker", "sweep_groups"),
+    *("sweep_scores", "reduced", "plan", "thresholds", "record", "noise_tiers", "categorical_tiers"),
+)
+"""Names of the sets of tabs whose open one an address tells."""
+
+
+def tab_option(name: str) -> str:
+    """Return the option that holds which tab of a set is open."""
+    return f"tab_{name}"
+
+
+def tab_word(label: str) -> str:
+    """Return how an address writes a tab: its words in small letters, without the numbers that may change.
+
+    Examples
+    --------
+    >>> tab_word("A beside now"), tab_word("Findings (3)")
+    ('a-beside-now', 'findings')
+    """
+    return "-".join(re.findall(r"[a-z]+", label.lower()))
+
+
 VIEW: Final[Mapping[str, Mapping[str, Any] | type]] = {
     "mechanisms_single": _FLAG,
     "mechanism_group": tuple,
@@ -41,10 +66,14 @@ VIEW: Final[Mapping[str, Mapping[str, Any] | type]] = {
     "feasible_first": int,
     "feasible_second": int,
     "validation_noise": int,
+    "evaluation_view": _VIEWS,
+    **{tab_option(name): str for name in TABS},
 }
 """Options of pages that an address carries: words, a position, or several; nothing of a table's content."""
 OF_TABLE: Final = ("mechanism_group", "data_column", "pair", "feasible_first", "feasible_second")
 """Those that point into a table, so that another table starts without them."""
+_WORD: Final = re.compile(r"[a-z]+(-[a-z]+){0,7}")
+_LONGEST_WORD: Final = 40
 _MOST: Final = 300
 """Positions that an option may hold."""
 
@@ -69,6 +98,8 @@ def write_view(options: Mapping[str, Any]) -> dict[str, str]:
             continue
         if isinstance(kind, Mapping):
             word = next((word for word, meaning in kind.items() if meaning == value), "")
+        elif kind is str:
+            word = str(value)
         elif kind is tuple:
             word = "-".join(str(int(i)) for i in value)
         else:
@@ -86,6 +117,10 @@ def read_view(query: Mapping[str, str]) -> dict[str, Any]:
         if isinstance(kind, Mapping):
             if word in kind:
                 options[name] = kind[word]
+            continue
+        if kind is str:
+            if len(word) <= _LONGEST_WORD and _WORD.fullmatch(word):
+                options[name] = word
             continue
         parts = word.split("-")
         if (

@@ -109,7 +109,11 @@ def _text(name: str, default: str, label: str) -> str:
             state.set_option(name, text)
 
     st.text_input(
-        label, key=name, on_change=changed, help="Probabilities of ..., −1, 0, 1, ..., centred on 0, that sum to 1."
+        label,
+        value=value,
+        key=name,
+        on_change=changed,
+        help="Probabilities of ..., −1, 0, 1, ..., centred on 0, that sum to 1.",
     )
     return value
 
@@ -232,8 +236,8 @@ def accuracy(settings: NoiseSettings, truth: int | None) -> None:
         start = float(f"{np.sqrt(errors.min() * errors.max()):.2g}")
         target = float(
             inputs.number(
-                inputs.option(name, start), bounds=(1e-6, 1e9), step=start / 10, digits=3, label="Target error",
-                help="Largest acceptable error; a larger one spends less.", show_ends=False,
+                inputs.option(name, start), bounds=(1e-6, 1e9), step=start / 10, digits=inputs.decimals(start),
+                label="Target error", help="Largest acceptable error; a larger one spends less.", show_ends=False,
             )
         )  # fmt: skip
     found = accuracy_first(budgets, mse, target, answers)

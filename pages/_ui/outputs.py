@@ -12,19 +12,26 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.errors import CoreError
+from core.errors import CoreError, InputError
 from core.plots.template import sig
-from pages._ui import state
+from pages._ui import link, state
 
 HEAD_HEIGHT: Final = 118
 MEANS_HEIGHT: Final = 50
+_LINE_HEIGHT: Final = 24
 CONTROLS_WIDTH: Final = 200
 LAZY_TABS = True
 """Whether closed tabs stay empty; tests without a browser, which cannot open one, draw them all."""
 _STYLED_ROWS: Final = 2000
 """Above this many rows a table shows plain numbers: styling them would be slow."""
+_LONG: Final = 40
+"""Characters beyond which a column of text gets a width of its own."""
+_LONG_WIDTH: Final = 300
+NOTHING: Final = "–"
+"""What an empty cell of a table shows."""
 _TICK: Final = 0.08
 """Seconds between two looks at whether the run was superseded."""
+_PERCENT: Final = re.compile(r"(?<=\d) %")
 _BOLD: Final = re.compile(r"\*\*(.+?)\*\*")
 
 
@@ -56,8 +63,8 @@ EMPTY_STRIP: Final = (
 
 
 def _rich(sentence: str) -> str:
-    """Return a sentence as HTML: everything is text, only **bold** is markup."""
-    return _BOLD.sub(r"<b>\1</b>", html.escape(sentence, quote=False))
+    """Return a sentence as HTML: everything is text, only **bold** is markup; no line breaks before a percent sign."""
+    return _BOLD.sub(r"<b>\1</b>", _PERCENT.sub("\N{NO-BREAK SPACE}%", html.escape(sentence, quote=False)))
 
 
 def head(question: str, lede: str, strip: Sequence[Metric] = EMPTY_STRIP) -> None:
@@ -81,6 +88,10 @@ def bench() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 _SWATCHES: Final = {
     "circle": '<circle cx="8" cy="8" r="6" fill="{c}"/>',
+    "tick": '<path d="M8 1V15" stroke="{c}" stroke-width="2.5"/>',
+    "hollow diamond": '<path d="M8 2 14 8 8 14 2 8Z" fill="none" stroke="{c}" stroke-width="2"/>',
+    "hollow square": '<path d="M3 3H13V13H3Z" fill="none" stroke="{c}" stroke-width="2"/>',
+    "hollow triangle": '<path d="M8 3 14 13H2Z" fill="none" stroke="{c}" stroke-width="2"/>',
     "ring": '<circle cx="8" cy="8" r="5" fill="none" stroke="{c}" stroke-width="2"/>',
     "diamond": '<path d="M8 1 15 8 8 15 1 8Z" fill="{c}"/>',
     "square": '<path d="M2 2H14V14H2Z" fill="{c}"/>',
@@ -103,9 +114,9 @@ _GREY: Final = "#8A9299"
 
 def swatch(symbol: str) -> str:
     """Return the kind of swatch that looks like a marker symbol of the drawing library."""
-    if symbol.endswith("-open"):
-        return "ring"
-    kind = symbol.removesuffix("-up")
+    open, kind = symbol.endswith("-open"), symbol.removesuffix("-open").removesuffix("-up")
+    if open:
+        return f"hollow {kind}" if f"hollow {kind}" in _SWATCHES else "ring"
     return kind if kind in _SWATCHES else "cross"
 
 
@@ -115,8 +126,9 @@ def key(*rows: tuple[str, str, str]) -> None:
     Parameters
     ----------
     *rows : (kind, colour, text)
-        Kind of swatch ('circle', 'ring', 'diamond', 'square', 'triangle', 'cross', 'star', 'hexagon', 'line', 'dash',
-        'dot', 'dashdot', 'band', 'hatch'), colour (tokens become a neutral grey) and what it stands for, as plain text.
+        Kind of swatch ('circle', 'ring', 'diamond', 'square', 'triangle', the last three also after 'hollow ', 'cross',
+        'star', 'hexagon', 'tick', 'line', 'dash', 'dot', 'dashdot', 'band', 'hatch'), colour (tokens become a neutral
+        grey) and what it stands for, as plain text.
     """
     st.html('<p class="key">' + "".join(_swatch(*row) for row in rows) + "</p>")
 
@@ -128,9 +140,17 @@ def _swatch(kind: str, colour: str, meaning: str) -> str:
     return f"<span><i style=\"background-image:url('data:image/svg+xml,{image}')\"></i>{html.escape(meaning)}</span>"
 
 
-def means(sentence: str) -> None:
-    """Show what the picture means in one or two sentences; **bold** is the only markup, names are shown as text."""
-    with st.container(height=MEANS_HEIGHT, border=False, key="means"):
+def means(sentence: str, *, more: bool = False) -> None:
+    """Show what the picture means in one or two sentences; **bold** is the only markup, names are shown as text.
+
+    Parameters
+    ----------
+    sentence : str
+        What it means.
+    more : bool
+        Keep room for a third line.
+    """
+    with st.container(height=MEANS_HEIGHT + more * _LINE_HEIGHT, border=False, key="means"):
         st.html(f'<p class="means">{_rich(sentence)}</p>')
 
 
@@ -167,11 +187,25 @@ def tabs(
     if not parts:
         return
     # Only the open tab is drawn: what is hidden would still be computed, sent and laid out after every drag.
-    opened = st.tabs(list(parts), key=f"tabs_{name}", on_change="rerun" if LAZY_TABS else "ignore")
+    opened = _open_tabs(list(parts), name) if LAZY_TABS else st.tabs(list(parts), key=f"tabs_{name}")
     for tab, draw in zip(opened, parts.values(), strict=True):
         if tab.open is not False:
             with tab:
                 draw()
+
+
+def _open_tabs(labels: list[str], name: str) -> Sequence[Any]:
+    """Return the tabs; the open one is remembered, so that it is there again on coming back and in a shared link."""
+    key, option = f"tabs_{name}", link.tab_option(name)
+    words = {link.tab_word(label): label for label in labels}
+    state.seat(key, words.get(state.option(option, ""), labels[0]))
+
+    def changed() -> None:
+        meant, label = state.reported(key)
+        if meant and label in labels:
+            state.set_option(option, None if label == labels[0] else link.tab_word(label))
+
+    return st.tabs(labels, key=key, on_change=changed)
 
 
 def _method(method: str) -> None:
@@ -181,7 +215,10 @@ def _method(method: str) -> None:
 
 def table(frame: pd.DataFrame, *, name: str) -> None:
     """Show a table with three significant digits and offer it as CSV at full precision."""
-    st.dataframe(_styled(frame), hide_index=True, width="stretch", key=f"table_{name}")
+    st.dataframe(
+        _styled(frame), hide_index=True, width="stretch", key=f"table_{name}", placeholder=NOTHING,
+        column_config={column: st.column_config.Column(width=_LONG_WIDTH) for column in _long_columns(frame)},
+    )  # fmt: skip
     st.download_button(
         "Download CSV",
         data=lambda: to_csv(frame),
@@ -193,6 +230,13 @@ def table(frame: pd.DataFrame, *, name: str) -> None:
         icon=":material/download:",
         help="The table above as CSV, at full precision.",
     )
+
+
+def _long_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of text so long that it would push the numbers out of sight."""
+    texts = [name for name in frame.columns if isinstance(name, str) and not pd.api.types.is_numeric_dtype(frame[name])]
+    head = frame.head(_STYLED_ROWS)
+    return [name for name in texts if head[name].astype(str).str.len().max() > _LONG]
 
 
 def _number(value: Any) -> str:
@@ -235,6 +279,8 @@ def guarded() -> Iterator[None]:
         yield
     except CoreError as error:
         refusal(str(error))
+        if isinstance(error, InputError) and error.field == "target":
+            st.page_link("pages/data.py", label="Choose the target on the Data page")
         st.stop()
 
 
@@ -280,6 +326,12 @@ def working(
             last = now
             bar.progress(min(1.0, max(0.0, fraction)), text=f"{sentence}: {words}" if words else sentence)
 
-    yield progress
-    done = True
+    try:
+        yield progress
+    except CoreError:
+        # Nothing is being done any more; what is wrong stands where the figure would.
+        place.empty()
+        raise
+    finally:
+        done = True
     place.empty()

@@ -114,6 +114,7 @@ def _own() -> ChosenList:
 
     st.text_area(
         "Budgets",
+        value=text,
         key=key,
         height=90,
         on_change=changed,

@@ -58,7 +58,8 @@ def _unprotected(plan: ReleasePlan) -> None:
     state.seat(key, list(chosen))
     with st.container(width=_CONTROLS, key="unprotected_row"):
         st.multiselect(
-            "Columns that leave unprotected", options=list(possible), key=key, on_change=changed, placeholder="none",
+            "Columns that leave unprotected", options=list(possible), default=list(chosen), key=key,
+            on_change=changed, placeholder="none",
             help="Excluded columns never leave unless they are named here. They leave as they are, and nothing above "
             "holds for them.",
         )  # fmt: skip

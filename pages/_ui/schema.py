@@ -63,38 +63,38 @@ def _key(frame: pd.DataFrame) -> str:
 def _columns() -> dict[str, Any]:
     config, words = st.column_config, limits
     return {
-        "column": config.TextColumn("column", pinned=True, width=140),
-        "include": config.CheckboxColumn("include", help="Whether the column takes part (L attributes).", width=84),
+        "column": config.TextColumn("column", pinned=True, width=152),
+        "include": config.CheckboxColumn("include", help="Whether the column takes part (L attributes).", width=76),
         "kind": config.SelectboxColumn(
             "kind",
             options=list(CHOICES["kind"]),
             required=True,
-            width=98,
+            width=88,
             help="How two values are compared: nominal d = 1 if different, ordinal by rank, numeric by value.",
         ),
-        "levels": config.NumberColumn("levels", help="Domain size m: levels that a mechanism sees.", width=64),
+        "levels": config.NumberColumn("levels", help="Domain size m: levels that a mechanism sees.", width=58),
         "binning": config.SelectboxColumn(
-            "binning", options=list(CHOICES["binning"]), width=102, help="Bins of equal width, of equal counts, or own."
+            "binning", options=list(CHOICES["binning"]), width=88, help="Bins of equal width, of equal counts, or own."
         ),
         "bins": config.NumberColumn(
             "bins",
             min_value=int(words.BINS.low),
             max_value=int(words.BINS.high),
             step=1,
-            width=76,
+            width=64,
             help="Number of bins; fewer bins hide more before any noise is added.",
         ),
-        "low": config.NumberColumn("low", width=88, help="Lower bound; taken from the data unless declared."),
-        "high": config.NumberColumn("high", width=88, help="Upper bound; taken from the data unless declared."),
+        "low": config.NumberColumn("low", width=74, help="Lower bound; taken from the data unless declared."),
+        "high": config.NumberColumn("high", width=74, help="Upper bound; taken from the data unless declared."),
         "weight": config.NumberColumn(
             "weight",
             min_value=words.WEIGHT.low,
             max_value=words.WEIGHT.high,
-            width=90,
+            width=76,
             help="Weight w_l of this attribute in the record metric: a larger weight leaves it less private.",
         ),
         "missing": config.SelectboxColumn(
-            "missing", options=list(CHOICES["missing"]), width=104, help="A level of its own, or its rows are dropped."
+            "missing", options=list(CHOICES["missing"]), width=86, help="A level of its own, or its rows are dropped."
         ),
         "note": config.TextColumn("note", width="large"),
     }

@@ -6,7 +6,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages._ui import evaluation_running, figure, inputs, outputs, reconnect, state, text
+from pages._ui import departure, evaluation_running, figure, inputs, outputs, reconnect, state, text
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _HERE: Final = Path(__file__).parent
@@ -48,14 +48,30 @@ def listed() -> dict[str, list[tuple[str, str]]]:
 
 def pages() -> dict[str, list[StreamlitPage]]:
     """Return the menu; the first page opens. No icons: the browser would fetch a font from outside."""
-    first = next(iter(listed().values()))[0]
-    return {
+    section, entries = next(iter(listed().items()))
+    first = entries[0]
+    menu = {
         section: [
-            st.Page(ROOT / "pages" / f"{name}.py", title=title, url_path=name, default=(name, title) == first)
+            st.Page(
+                ROOT / "pages" / f"{name}.py", title=title, url_path=_path(name, first[0]), default=name == first[0]
+            )
             for name, title in entries
         ]
         for section, entries in listed().items()
     }
+    # The page that opens has the bare address only; by its own name it would be "not found".
+    menu[section].append(st.Page(_to_first, title=first[1], url_path=first[0], visibility="hidden"))
+    return menu
+
+
+def _path(name: str, first: str) -> str:
+    """Return the address of a page; the first has the bare one, and leaves its own to the page that leads to it."""
+    return "first" if name == first else name
+
+
+def _to_first() -> None:
+    """Go on to the first page."""
+    st.switch_page(f"pages/{next(iter(listed().values()))[0][0]}.py")
 
 
 def guard() -> None:
@@ -81,6 +97,8 @@ def main() -> None:
     st.logo(str(_HERE / "mark.svg"), size="medium")
     figure.prepare(ROOT / "static")
     reconnect.prepare()
+    departure.prepare()
+    reconnect.ask_on_return()
     state.scenario()
     with st.sidebar:
         sidebar()

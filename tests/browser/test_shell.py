@@ -1,10 +1,11 @@
 """The frame of the app in a real browser: a deep link on a fresh server, the menu, and a restored scenario."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pages._ui import shell
-from tests.browser.conftest import ROOT, running
+from tests.browser.conftest import ROOT, Session, running
 
 MENU = "[data-testid=stSidebarNav]"
 
@@ -33,3 +34,32 @@ def test_a_deep_link_to_a_fresh_server_opens_the_whole_app(browser: Any, tmp_pat
         assert not [address for address in outside if not address.startswith((url, "data:", "blob:"))]
         assert not errors
         context.close()
+
+
+def test_the_first_page_has_an_address_of_its_own_too(session: Callable[..., Session]) -> None:
+    person = session()
+    person.page.goto(f"{person.url}/data?data=wine&epsilon=3")
+    person.page.get_by_role("heading", name="What am I protecting?").wait_for()
+    person.idle()
+    assert person.page.get_by_role("dialog").count() == 0
+    assert person.page.locator(".st-key-slider_epsilon input").input_value() == "3"
+    assert person.page.locator(f"{MENU} a[aria-current=page]").inner_text() == "Data"
+
+
+def test_the_open_tab_is_in_the_address_and_there_on_coming_back(session: Callable[..., Session]) -> None:
+    person = session().open("/budget")
+    person.page.get_by_role("tab", name="Method").click()
+    person.idle()
+    person.page.get_by_role("link", name="Concepts", exact=True).click()
+    person.idle()
+    person.page.get_by_role("link", name="Budget", exact=True).click()
+    person.idle()
+    assert "tab_budget=method" in person.page.url
+    other = session()
+    other.page.goto(person.page.url)
+    for one in (person, other):
+        one.idle()
+        assert one.page.get_by_role("tab", name="Method").get_attribute("aria-selected") == "true"
+    other.page.get_by_role("tab").first.click()
+    other.idle()
+    assert "tab_budget" not in other.page.url

@@ -45,5 +45,5 @@ def opened(page: str, **query: str) -> AppTest:
 
 
 def words(app: AppTest) -> str:
-    """Return all sentences of a page as HTML."""
-    return " ".join(element.proto.body for element in app.get("html"))
+    """Return all sentences of a page as HTML, with plain blanks."""
+    return " ".join(element.proto.body for element in app.get("html")).replace("\N{NO-BREAK SPACE}", " ")

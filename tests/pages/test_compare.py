@@ -51,7 +51,7 @@ def test_a_pin_is_compared_with_the_present_on_every_page() -> None:
         assert not app.exception
         assert labels(app)[0] == "A beside the present"
         groups = next(frame.value for frame in app.dataframe if "choice, A" in frame.value)
-        assert groups["epsilon, the present"].notna().sum() == 4
+        assert groups["epsilon, present"].notna().sum() == 4
 
 
 def test_two_pins_are_compared_with_each_other_across_data_sets() -> None:

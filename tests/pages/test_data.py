@@ -41,7 +41,7 @@ def test_it_opens_clean_and_says_what_is_protected(opened: Callable[..., AppTest
     app = opened()
     assert not app.exception
     assert "What am I protecting?" in words(app)
-    assert "<b>303 records</b> of <b>13 attributes</b> are protected" in words(app)
+    assert "<b>303 records</b> with <b>13 attributes</b> are protected" in words(app)
     assert "Left out: narrowing." in words(app)
     assert "UCI Machine Learning Repository" in words(app)
     assert not app.warning
@@ -85,7 +85,7 @@ def test_levels_take_an_order(opened: Callable[..., AppTest]) -> None:
 def test_an_upload_is_read_as_detected_and_read_again_as_told(opened: Callable[..., AppTest]) -> None:
     app = upload(opened(), CSV)
     assert not app.exception
-    assert "<b>5 records</b> of <b>3 attributes</b>" in words(app)
+    assert "<b>5 records</b> with <b>3 attributes</b>" in words(app)
     assert app.selectbox(key="choice_format_separator").value == ";"
     assert app.selectbox(key="choice_format_decimal").value == ","
     assert app.selectbox(key="choice_format_header").value is True
@@ -117,7 +117,7 @@ def test_a_domain_that_is_not_declared_is_refused_and_can_be_declared(opened: Ca
     assert "The domain is declared, but column 'age' is not" in words(app)
     assert "The schema below can be changed." in words(app)
     app.button(key="declare").click().run()
-    assert "<b>303 records</b> of <b>13 attributes</b>" in words(app)
+    assert "<b>303 records</b> with <b>13 attributes</b>" in words(app)
     assert "All levels and bounds are declared; the data only counts." in words(app)
     app.selectbox(key="choice_domain").set_value("product").run()
     assert "<b>303 records</b>" in words(app)

@@ -8,8 +8,9 @@ from streamlit.testing.v1 import AppTest
 from core.evaluation.rows import evaluate
 from core.table import load_sample, sample_scenario
 from pages._ui import evaluation_views
-from pages._ui.background import Desk
+from pages._ui.background import Desk, Job, Run
 from pages._ui.evaluation_command import write_command
+from pages._ui.evaluation_runs import Ahead
 from tests.pages.opening import opened, start_by_the_main_page, words
 
 METHODS = ("zero information", "SPL+DPN", "ALC+RMP")
@@ -66,7 +67,7 @@ def test_a_run_fills_the_page_and_its_rows_are_those_of_the_core(app: AppTest) -
     expected = evaluate(load_sample("heart"), sample_scenario("heart"), METHODS, EPSILONS, repeats=1)
     assert shown["loss"].tolist() == expected["loss"].tolist()
     reductions = next(f.value for f in app.dataframe if "against" in f.value)
-    assert reductions.columns[-1] == "paper: least, mean, largest"
+    assert reductions.columns[-1] == "paper's largest, %"
     beside = next(f.value for f in app.dataframe if "2 paper" in f.value)
     assert beside.set_index("method").loc["ALC+RMP", "2 paper"] == 11.26
     assert "as printed in the paper, on its own preparation" in words(app)
@@ -161,3 +162,23 @@ def test_a_sweep_and_a_plan_run_and_answer() -> None:
     target.set_value(target.value / 1e3).run()
     assert "No budget up to 4 reaches an error of" in words(app)
     assert not any(button.key == "run_start" for button in app.button)
+
+
+def test_every_number_is_also_the_default_of_its_field_so_that_no_browser_shows_the_lower_end() -> None:
+    app = small(opened("evaluation"), evaluation_view="planner")
+    for _ in range(2):
+        field = app.number_input(key="number_plan_size")
+        assert (field.value, field.proto.default) == (303, 303)
+        app.run()
+
+
+def test_a_run_that_solves_ahead_tells_its_share_from_the_first_curve_on() -> None:
+    told: list[tuple[float, str]] = []
+    teller = Run(Job("t", "t", lambda _: iter(())))
+    teller.reach = lambda fraction, words: told.append((round(fraction, 3), words))  # type: ignore[method-assign]
+    ahead = Ahead(teller, 0.6)
+    ahead(0.5, "Solving curves")
+    ahead.rest(0.5, "a row")
+    alone = Ahead(teller, 0.6)
+    alone.rest(0.5, "a row")
+    assert told == [(0.3, "Solving curves"), (0.8, "a row"), (0.5, "a row")]

@@ -66,8 +66,31 @@ def test_the_least_loss_within_the_time_is_recommended(evaluation):
 
 
 def test_time_over_stops_after_the_first(evaluation):
-    ticks = iter(range(0, 1000, 10))
+    ticks = iter(range(0, 100_000, 10))
     found = recommend_thresholds(evaluation, 5.0, taus=(0.1, 0.9), dimensions=(300,), clock=lambda: float(next(ticks)))
     assert found.tried == 1 < found.candidates
     with pytest.raises(InputError, match="positive number of seconds"):
         recommend_thresholds(evaluation, 0.0)
+
+
+def test_a_candidate_that_would_outlast_the_time_is_not_begun(evaluation, monkeypatch):
+    monkeypatch.setattr(
+        "core.evaluation.planner._solve_seconds", lambda _e, method, _s: 99.0 * (method.name[-3] == "m")
+    )
+    found = recommend_thresholds(evaluation, 60.0, taus=(0.1, 0.9), dimensions=(300,), clock=lambda: 0.0)
+    assert 1 < found.tried < found.candidates
+    assert "DepHDP-m-s" not in set(found.frame["method"][1:])
+
+
+def test_a_candidate_that_outlasts_the_time_is_given_up(evaluation):
+    now = [0.0]
+
+    def slow(_fraction, words):
+        now[0] += 10.0 * words.startswith(("Trying thresholds 2", "Trying thresholds 3"))
+
+    fresh = Evaluation(evaluation.table, evaluation.scenario, repeats=1, progress=slow)
+    found = recommend_thresholds(fresh, 60.0, taus=(0.1, 0.9), dimensions=(300,), clock=lambda: now[0])
+    assert found.tried == found.candidates - 2 == len(found.frame)
+    now[0] = 0.0
+    hurried = recommend_thresholds(fresh, 15.0, taus=(0.1, 0.9), dimensions=(300,), clock=lambda: now[0])
+    assert 1 <= hurried.tried < found.tried

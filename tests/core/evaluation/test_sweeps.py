@@ -91,3 +91,18 @@ def test_designs_that_would_take_too_long_are_left_out(counted):
     frame = pd.DataFrame(sweep_scores(evaluation, (0.0, 1.0), (2.0,), dimensions=(300,), solve_limit=0.0))
     assert frame.loc[frame["tau_dpn"] == 1.0, "loss"].isna().all()
     assert math.isfinite(frame.loc[frame["tau_dpn"] == 0.0, "loss"].max())
+
+
+def test_a_grouping_that_would_take_too_long_is_left_out_too(counted):
+    evaluation, _ = counted
+    told = []
+    frame = pd.DataFrame(
+        sweep_groups(
+            Evaluation(evaluation.table, evaluation.scenario.replace(tau_dpn=1.0), repeats=1),
+            (1.0, 0.0), (2.0,), solve_limit=0.0, ahead=lambda fraction, words: told.append(words),
+        )
+    )  # fmt: skip
+    assert frame["tau_group"].tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert frame["loss"].isna().all()
+    assert frame["groups"].tolist() == [4, 4, 1, 1]
+    assert told == []

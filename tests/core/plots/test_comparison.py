@@ -108,7 +108,9 @@ def test_the_tables_hold_every_group_and_every_setting() -> None:
     table = table_comparison(found(), NAMES)
     assert len(table) == len(found().rows) == 6
     assert table["choice, A"].tolist().count("–") == 2
-    assert table["weighted loss, A"].sum() == pytest.approx(sum(found().a.weighted_losses))
+    assert table["loss, A"].sum() == pytest.approx(sum(found().a.weighted_losses))
+    assert table.columns[:5].tolist() == ["group", "choice, A", "choice, now", "epsilon, A", "epsilon, now"]
+    assert "choice, present" in table_comparison(found(), ("A", "the present"))
     knobs = table_knobs(found(), NAMES, {"epsilon": "Budget"})
     assert knobs.to_numpy().tolist() == [
         ["Budget", "3.0", "2.0"],

@@ -7,24 +7,20 @@ import pandas as pd
 import pytest
 
 from core.evaluation.paper_tables import REDUCTIONS, paper_table
-from core.evaluation.planner import Plan
+from core.evaluation.planner import Plan, Recommendation
 from core.plots.evaluation import EvaluationView, plot_evaluation
-from core.plots.evaluation_attacker import SHOWN, explain_attack, plot_attack
-from core.plots.evaluation_explained import explain_gaps, plot_explained
+from core.plots.evaluation_attacker import SHOWN, explain_attack, plot_attack, table_attack
+from core.plots.evaluation_explained import explain_gaps, plot_explained, table_by_group
 from core.plots.evaluation_looks import spread
-from core.plots.evaluation_studies import (
-    explain_plan,
-    explain_reduced,
-    explain_sweep,
-    plot_plan,
-    plot_reduced_study,
-    plot_sweeps,
-)
+from core.plots.evaluation_reduced import explain_reduced, plot_reduced_study, shown_range, table_summary
+from core.plots.evaluation_studies import explain_plan, explain_sweep, plot_plan, plot_sweeps, table_plan, table_sweep
+from core.plots.evaluation_thresholds import explain_thresholds, plot_thresholds, table_thresholds
 from core.plots.evaluation_words import (
     advise_joint,
     explain_evaluation,
     explain_paper,
     table_beside_paper,
+    table_errors,
     table_reductions,
 )
 from tests.core.plots.small_case import texts, trace
@@ -98,7 +94,7 @@ def test_reductions_stand_beside_the_papers_and_are_explained_where_they_differ(
     table = table_reductions(rows(), "heart")
     ours = table[(table["method"] == "DepHDP-m") & (table["against"] == "ALC+RMP")].iloc[0]
     assert ours["mean, %"] == pytest.approx((100 / 9 + 50) / 2)
-    assert ours["paper: least, mean, largest"] == "47.6, 56.6, 66.7"
+    assert [ours[f"paper's {what}, %"] for what in ("least", "mean", "largest")] == [47.6, 56.6, 66.7]
     said = explain_paper(rows(), "heart", remapped=False)
     assert "47.6 to 66.7 % less" in said
     assert "DepHDP-m optimises 1 of 4 groups here; the others keep noise that is not remapped" in said
@@ -145,7 +141,7 @@ def test_the_attacker_stands_before_and_after() -> None:
     assert "a&lt;0&gt;" in texts(picture)
     said = explain_attack(attacks(), 4.0)
     assert "**a<0>** under DepHDP-m: **50.0 % to 80.0 %**, odds changed at most 7.39 times" in said
-    assert "Mean gain: ALC+RMP 7.5 % to DepHDP-m 22.5 %." in said
+    assert "Mean gain: ALC+RMP 7.5 to DepHDP-m 22.5 percentage points." in said
     many = plot_attack(attacks(SHOWN + 5), 4.0)
     assert len(trace(many, "before")["x"]) == SHOWN
     assert any(f"{SHOWN} of {SHOWN + 5} guesses" in words for words in texts(many))
@@ -169,7 +165,7 @@ def test_a_sweep_shows_the_loss_and_what_lies_under_it(x: str) -> None:
     frame = sweep(x)
     picture = plot_sweeps(frame, x, epsilon=4.0, own=0.5, unit="bits")
     assert trace(picture, "loss DepHDP-m 1")["y"] == [10.0, 8.0, 6.0]
-    below = trace(picture, f"{'groups' if x == 'tau_group' else 'run_time'} DepHDP-m 2")["y"]
+    below = trace(picture, "groups 2" if x == "tau_group" else "run_time DepHDP-m 2")["y"]
     assert below == ([1, 3, 5] if x == "tau_group" else [1.0, 1.5, 2.0])
     said = explain_sweep(frame, x, epsilon=4.0, own=0.5)
     assert "the least loss, **6.00**, is that of DepHDP-m" in said
@@ -196,12 +192,15 @@ def test_reduced_domains_show_every_case_and_the_papers_figures() -> None:
 
 def test_a_plan_marks_where_the_mean_meets_the_target() -> None:
     frame = pd.DataFrame(
-        {"epsilon": [1.0, 2.0, 4.0], "mean": [3.0, 2.0, 1.0], "low": [2.5, 1.5, 0.5], "high": [3.5, 2.5, 1.5]}
-    )
+        {"epsilon": [1.0, 2.0, 4.0], "mean": [3.0, 2.0, 1.0], "low": [2.5, 1.5, 0.5], "high": [3.5, 2.5, 1.5],
+         "upper": [3.4, 2.4, 1.4]}
+    )  # fmt: skip
     plan = Plan(1.5, 1000, frame, 3.0, (2.8, math.inf), 4.0)
     picture = plot_plan(plan, "DepHDP tuned", "bits")
     assert (trace(picture, "answer")["x"], trace(picture, "answer")["y"]) == ([3.0], [1.5])
     assert "needs **epsilon 3.00** [2.80, above 4] with 1,000 records; from **4** on" in explain_plan(plan)
+    bent = Plan(2.45, 1000, frame.assign(upper=[2.4, 2.5, 1.4]), 1.0, (1.0, 1.0), 1.0)
+    assert "at **1** 95 % of the releases stay below it, but not at 2." in explain_plan(bent)
     never = Plan(0.1, 10, frame, math.inf, (math.inf, math.inf), math.inf)
     assert "No budget up to 4 reaches" in explain_plan(never)
     assert not any(t.get("uid") == "answer" for t in plot_plan(never, "DepHDP tuned", "bits").traces)
@@ -226,3 +225,76 @@ def test_where_tuned_is_beaten_beyond_sampling_error_the_joint_design_is_recomme
     assert advise_joint(frame, 4.0) == ""
     joint = pd.concat([beaten, tuned.assign(method="DepHDP joint")], ignore_index=True)
     assert advise_joint(joint, 4.0) == ""
+
+
+def test_an_axis_of_reduced_domains_is_cut_where_few_lie_far_beyond_and_says_how_many() -> None:
+    inside = [float(v) for v in range(20, 60)]
+    values = {"full OPT": [60.0] * 42, "group OPT": inside + [50.0] * 2, "DepHDP-m": [*inside, -500.0, -420.0]}
+    frame = pd.DataFrame(
+        [
+            {"configuration": f"G1x{i}", "epsilon": 1.0, "method": m, "loss": 1.0, "loss_reduction": v,
+             "gap_closure": v}
+            for m, found in values.items() for i, v in enumerate(found)
+        ]
+    )  # fmt: skip
+    picture = plot_reduced_study(frame)
+    low, high = picture.layout["yaxis"]["range"]
+    assert (low, high) == shown_range([np.array(found) for found in values.values()])
+    assert -60.0 < low < 0.0
+    assert 60.0 < high < 80.0
+    drawn = trace(picture, "loss_reduction DepHDP-m")
+    assert drawn["customdata"] == values["DepHDP-m"]
+    assert low <= min(drawn["y"]) < 0.0
+    assert drawn["marker"]["symbol"][-2:] == ["triangle-down"] * 2
+    assert any("2 ↓ to −500 %" in words for words in texts(picture))
+    boxes = [t for t in picture.traces if t["type"] == "box"]
+    assert all(low <= box["lowerfence"][0] <= box["q1"][0] <= box["median"][0] for box in boxes)
+    assert table_summary(frame)["method"].tolist() == ["full OPT", "group OPT", "DepHDP-m"]
+
+
+def test_tables_have_plain_names_and_no_rounding_errors() -> None:
+    by_group = pd.DataFrame([{"method": "m", "epsilon": 1.0, "group": "a", "mechanism": "EM", "budget": 1.0,
+                              "predicted": 1.0, "prior_shift": 0.0, "residual": 0.0, "sampling_error": 0.0,
+                              "alone": 1.0}])  # fmt: skip
+    plan = Plan(1.5, 10, pd.DataFrame({"epsilon": [1.0], "mean": [1.0], "low": [0.5], "high": [2.0]}), 1.0, (1, 1), 1.0)
+    tables = (table_by_group(by_group), table_sweep(sweep("tau_dpn")), table_attack(attacks(), 4.0), table_plan(plan))
+    for table in tables:
+        assert not [name for name in table.columns if "_" in name.replace("tau_", "")]
+    assert tables[2]["success after, %"].tolist() == pytest.approx([60.0, 80.0, 55.0, 65.0])
+    assert tables[3].iloc[0, -1] == "yes"
+    equal = rows().assign(relative_error=1e-14)
+    assert set(table_errors(equal, None)["largest RelErr, %"]) == {0.0}
+
+
+def test_losses_that_differ_little_get_an_axis_of_their_own_and_the_own_threshold_is_named() -> None:
+    frame = sweep("tau_group")
+    assert plot_sweeps(frame, "tau_group", epsilon=4.0, own=0.5, unit="bits").layout["yaxis"]["range"][0] > 4.0
+    wide = frame.assign(loss=frame["loss"] - 5.5)
+    picture = plot_sweeps(wide, "tau_group", epsilon=4.0, own=0.5, unit="bits")
+    assert picture.layout["yaxis"]["range"][0] == 0.0
+    assert "the scenario's 0.5" in texts(picture)
+    assert "the scenario's 3" in texts(plot_evaluation(view()))
+    left_out = frame.assign(loss=[NAN, *frame["loss"].tolist()[1:]])
+    assert "; 1 rows were left out as too slow." in explain_sweep(left_out, "tau_group", epsilon=4.0, own=0.5)
+
+
+def test_the_thresholds_that_were_tried_stand_by_grouping_and_the_best_is_ringed() -> None:
+    frame = pd.DataFrame(
+        [
+            {"tau_group": 0.1, "tau_dim": 100, "tau_dpn": -1.0, "method": "DepHDP-r-s", "loss": 4.0, "sd": 0.1,
+             "seconds": 1.0},
+            {"tau_group": 0.2, "tau_dim": 300, "tau_dpn": 0.5, "method": "DepHDP-m-s", "loss": 2.0, "sd": 0.1,
+             "seconds": 2.0},
+            {"tau_group": 0.1, "tau_dim": 100, "tau_dpn": None, "method": "DepHDP tuned-s", "loss": 3.0, "sd": 0.1,
+             "seconds": 3.0},
+        ]
+    )  # fmt: skip
+    found = Recommendation(frame, frame.iloc[1].to_dict(), {}, 3, 5)
+    picture = plot_thresholds(found, "bits")
+    assert trace(picture, "best")["x"] == trace(picture, "tried DepHDP-m")["x"] == [1.0]
+    assert picture.layout["xaxis"]["ticktext"] == ["0.1", "0.2"]
+    assert trace(picture, "tried DepHDP tuned")["text"] == ["tau_dim 100, mechanisms chosen by predicted loss"]
+    said = explain_thresholds(found)
+    assert "Of 3 candidates tried, of 5, **DepHDP-m** with tau_group 0.2, tau_dim 300 and tau_dpn 0.5" in said
+    assert "**2.00**, 50.0 % less than the worst tried" in said
+    assert table_thresholds(found)["method"].tolist() == ["DepHDP-m", "DepHDP tuned", "DepHDP-r"]
