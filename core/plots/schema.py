@@ -74,7 +74,7 @@ def _best_specs(table: Table, scenario: Scenario) -> tuple[AttributeSpec, ...]:
 
 def _note(name: str, findings: tuple[str, ...]) -> str:
     start = f"Column '{name}' "
-    return "; ".join(f.removeprefix(start).rstrip(".") for f in findings if f.startswith(start))
+    return "; ".join(f.removeprefix(start).removeprefix("is ").rstrip(".") for f in findings if f.startswith(start))
 
 
 def read_edits(frame: pd.DataFrame, edits: Mapping[Any, Mapping[str, Any]]) -> dict[int, dict[str, Any]]:

@@ -28,7 +28,7 @@ def test_an_upload_replaces_the_sample_and_stays_in_its_session(page: Any, app: 
     )
     page.get_by_text("5 records", exact=True).wait_for()
     app.idle()
-    assert "5 records of 3 attributes" in means(page)
+    assert "5 records with 3 attributes" in means(page)
     assert page.locator(".st-key-attributes .annotation-text").first.is_visible()
     assert "R&D" not in page.url
     page.get_by_role("tab", name="Source").click()
@@ -61,7 +61,7 @@ def test_the_schema_is_edited_in_place_and_undone(page: Any, app: Session) -> No
     grid = page.locator('[data-testid="stDataFrame"]').first
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
-    row, include = 35, 140 + 42
+    row, include = 35, 152 + 38
     page.mouse.click(box["x"] + include, box["y"] + row * 1.5)
     page.get_by_text("12 attributes").first.wait_for()
     app.idle()
