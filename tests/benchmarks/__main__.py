@@ -1,9 +1,5 @@
-"""Run every benchmark and keep the results with a description of the machine: python -m tests.benchmarks [--quick].
+"""Run every benchmark and keep the results with a description of the machine: python -m tests.benchmarks [--quick]."""
 
-With `--only NAME ...` ("nominal 48", "n4 o4 n4", "checks") only these goals of the solver are measured, none kept.
-"""
-
-import argparse
 import json
 import os
 import platform
@@ -39,15 +35,8 @@ def cpu_lines() -> list[str]:
 
 
 def main() -> int:
-    """Run all; quick and partial runs are shown but not kept."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=list(solver.goals(quick=False)), default=[])
-    chosen = parser.parse_args()
-    if chosen.only:
-        solver.run_only(chosen.only)
-        return 0
-    quick = chosen.quick
+    """Run all; quick runs are shown but not kept."""
+    quick = "--quick" in sys.argv[1:]
     results = {"machine": machine(), "quick": quick, "stages": stages.run(quick), "solver": solver.run(quick)}
     if not quick:
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
