@@ -257,8 +257,10 @@ def _target(
     try:
         values = to_numbers(series, name)
     except InputError:
-        codes, distinct = pd.factorize(series.astype("str"), sort=True)
-        values, labels = np.where(codes < 0, np.nan, codes), tuple(map(str, distinct))
+        present = series.notna().to_numpy()
+        codes, distinct = pd.factorize(series[present].astype("str"), sort=True)
+        values, labels = np.full(len(series), np.nan), tuple(map(str, distinct))
+        values[present] = codes
     missing = int(np.isnan(values).sum())
     if missing:
         findings.append(f"The target '{name}' is missing in {missing:,} rows, which do not count towards its means.")
