@@ -253,10 +253,10 @@ def explain_data(records: Records, table: Table) -> str:
     total = math.prod(records.sizes)
     occur, alone = count_combinations(records)
     span = f"{total:,}" if total < 10**6 else _large(total)
-    single = "record is the only one with its" if alone == 1 else "records are the only ones with their"
+    single = "record has one to itself" if alone == 1 else "records have one to themselves"
     first = (
-        f"**{len(records):,} records** with **{len(records.attributes)} attributes** are protected. Of {span} possible "
-        f"combinations of levels {occur:,} occur, and **{alone:,} {single} combination**."
+        f"**{len(records):,} records** with **{len(records.attributes)} attributes** are protected. Of {span} "
+        f"combinations of levels {occur:,} occur, and **{alone:,} {single}**."
     )
     taken = {a.column for a in records.attributes}
     out = [shorten(str(n), 24) for c, n in enumerate(table.frame.columns) if c not in taken]
