@@ -6,12 +6,14 @@ eliminations that subtract nothing, so that their pivots stay positive however s
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from functools import cached_property
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from core.solver.dual_bound import DualBound
 from core.solver.reductions import RatioRows
 
 FloatArray = NDArray[np.float64]
@@ -74,6 +76,21 @@ class Programme:
     epsilon: float
     costs: FloatArray
     system: System
+
+    @cached_property
+    def forward(self) -> Any:
+        """B (rows, variables), sparse."""
+        return self.rows.matrix(self.epsilon)
+
+    @cached_property
+    def backward(self) -> Any:
+        """B^T (variables, rows), sparse."""
+        return self.forward.T.tocsr()
+
+    @cached_property
+    def proof(self) -> DualBound:
+        """Lower bounds from multipliers of these rows."""
+        return DualBound(self.rows, self.epsilon)
 
 
 class LineSystem:

@@ -6,7 +6,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -17,12 +17,18 @@ from scipy.linalg import lapack
 from core.solver.block_systems import Factor, FloatArray, solve_cholesky
 from core.solver.reductions import RatioRows
 
+KEPT_PATTERNS: Final = 32
+"""Rows whose elimination is remembered: a problem's rows serve all its budgets, and estimates ask for it as well."""
 _CHUNK_ENTRIES: Final = 500_000
 """Entries of the largest temporary array of systems: outputs are taken in chunks that stay in the cache."""
 PASS_WEIGHT: Final = 500.0
 """Operations per row, output and step in element-wise passes."""
 _GROUP_OVERHEAD: Final = 20_000.0
 """Operations that pass while one group's arrays are gathered and scattered."""
+_NARROW: Final = 12
+"""Width up to which many matrices are factorised side by side."""
+_MANY: Final = 64
+"""Matrices from which that pays."""
 _RUNS: Final = 3
 """Evenly spaced runs up to which a group's variables are taken run by run."""
 _REGULARISATION: Final = 1e-9
@@ -56,10 +62,14 @@ class Assembly:
         return np.asarray(self._sums @ weights)
 
     def fill(self, matrices: FloatArray, values: FloatArray) -> None:
-        """Write the symmetric matrices of some outputs from their entries (entries, m) into (m, size, size)."""
+        """Write the upper triangles of some outputs from their entries (entries, m) into (m, size, size)."""
         matrices.fill(0.0)
-        matrices[:, self.row, self.column] = values.T
         matrices[:, self.column, self.row] = values.T
+
+
+def alike(weights: FloatArray) -> bool:
+    """Whether all of several outputs have the same weights, as they do at the start: one factorisation will do."""
+    return weights.shape[1] > 1 and bool((weights == weights[:, :1]).all())
 
 
 def chunks(count: int, entries: int) -> Iterator[slice]:
@@ -70,7 +80,7 @@ def chunks(count: int, entries: int) -> Iterator[slice]:
 
 
 def root_inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of the lower Cholesky factor of a symmetric positive definite matrix.
+    """Return the inverse of the lower Cholesky factor of a positive definite matrix, from its upper triangle.
 
     Applied from both sides it solves as accurately as substitution, which the inverse of the matrix itself does not.
 
@@ -89,14 +99,42 @@ def root_inverse(matrix: FloatArray) -> FloatArray:
 
 
 def cholesky_inverses(matrices: FloatArray) -> FloatArray:
-    """Return the inverses of the lower Cholesky factors of a stack of matrices."""
+    """Return the inverses of the lower Cholesky factors of a stack of matrices, from their upper triangles.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If one is not positive definite even after a relative increase of its diagonal by 1e-9.
+    """
+    size = matrices.shape[-1]
+    if size <= _NARROW and matrices.size >= _MANY * size * size:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            inverses = _eliminate_side_by_side(matrices)
+        if np.isfinite(inverses).all():
+            return inverses
     try:
-        factors = np.linalg.cholesky(matrices)
+        factors = np.linalg.cholesky(matrices, upper=True)
     except np.linalg.LinAlgError:
-        size = matrices.shape[-1]
         diagonal = np.einsum("...ii->...i", matrices)
-        factors = np.linalg.cholesky(matrices + (_REGULARISATION * diagonal)[..., None] * np.eye(size))
-    return np.asarray(np.linalg.inv(factors))
+        factors = np.linalg.cholesky(matrices + (_REGULARISATION * diagonal)[..., None] * np.eye(size), upper=True)
+    return np.ascontiguousarray(np.swapaxes(np.linalg.inv(factors), -1, -2))
+
+
+def _eliminate_side_by_side(matrices: FloatArray) -> FloatArray:
+    """Return L^-1 of every matrix L L^T by Gauss-Jordan steps on (matrix, identity), one step for all at once.
+
+    Many narrow matrices are done faster so than one by one. A pivot that is not positive leaves NaN behind.
+    """
+    size = matrices.shape[-1]
+    stack = matrices.reshape(-1, size, size)
+    work = np.zeros((size, 2 * size, len(stack)))
+    work[:, :size] = stack.transpose(1, 2, 0)
+    work[range(size), range(size, 2 * size)] = 1.0
+    for k in range(size):
+        row = work[k, k : size + k + 1]
+        row /= np.sqrt(row[0])
+        work[k + 1 :, k + 1 : size + k + 1] -= work[k, k + 1 : size, None] * row[1:]
+    return np.ascontiguousarray(work[:, size:].transpose(2, 0, 1)).reshape(matrices.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +158,13 @@ class _Level:
         return [_runs(later) for later in self.later]
 
     def eliminate(self, matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Eliminate in place; return the inverse Cholesky roots and roots @ couplings of all groups."""
+        """Eliminate in the upper triangles, in place; return the inverse Cholesky roots and roots @ couplings."""
         roots = cholesky_inverses(matrices[:, self.own[:, :, None], self.own[:, None, :]])
         couplings = roots @ matrices[:, self.own[:, :, None], self.later[:, None, :]]
         change = couplings.transpose(0, 1, 3, 2) @ couplings
         for group, runs in enumerate(self.runs):
-            for high, row in runs:
-                for low, column in runs:
+            for first, (high, row) in enumerate(runs):
+                for low, column in runs[first:]:
                     where = (high[:, None], low) if isinstance(high, np.ndarray) else (high, low)
                     matrices[:, *where] -= change[:, group, row, column]
         return roots, couplings
@@ -160,9 +198,16 @@ class EliminationSystem:
         self._assembly = Assembly(rows, epsilon)
         self._auxiliaries = rows.auxiliaries
         self._levels = eliminate_pattern(rows)
+        # One space for all steps: fresh pages would cost a tenth of a solve.
+        self._space = np.empty((0, rows.size, rows.size))
 
     def factor(self, weights: FloatArray) -> Factor:
         """Return the elimination of all outputs."""
+        if alike(weights):
+            return self._factor(weights[:, :1]).repeat(weights.shape[1])
+        return self._factor(weights)
+
+    def _factor(self, weights: FloatArray) -> "_EliminationFactor":
         m, size, aux = weights.shape[1], self._assembly.size, self._auxiliaries
         roots = np.empty((m, size - aux, size - aux))
         parts = [
@@ -170,9 +215,11 @@ class EliminationSystem:
             for level, (count, width) in ((level, level.own.shape) for level in self._levels)
         ]
         values = self._assembly.entries(weights)
-        space = np.empty((max(1, min(m, _CHUNK_ENTRIES // (size * size))), size, size))
+        together = max(1, min(m, _CHUNK_ENTRIES // (size * size)))
+        if len(self._space) < together:
+            self._space = np.empty((together, size, size))
         for piece in chunks(m, size * size):
-            matrices = space[: piece.stop - piece.start]
+            matrices = self._space[: piece.stop - piece.start]
             self._assembly.fill(matrices, values[:, piece])
             for level, (inverse_roots, couplings) in zip(self._levels, parts, strict=True):
                 inverse_roots[piece], couplings[piece] = level.eliminate(matrices)
@@ -184,6 +231,11 @@ class EliminationSystem:
 class _EliminationFactor(Factor):
     def __init__(self, roots: FloatArray, levels: list[_Level], parts: list[tuple[FloatArray, FloatArray]]) -> None:
         self._roots, self._levels, self._parts = roots, levels, parts
+
+    def repeat(self, m: int) -> "_EliminationFactor":
+        """Return m outputs that are all the only one of this factor."""
+        parts = [(np.repeat(roots, m, axis=0), np.repeat(couplings, m, axis=0)) for roots, couplings in self._parts]
+        return _EliminationFactor(np.repeat(self._roots, m, axis=0), self._levels, parts)
 
     def solve(self, right: FloatArray) -> FloatArray:
         columns, states = self._forward(right)
@@ -223,6 +275,7 @@ class _EliminationFactor(Factor):
         return np.asarray(stacked.T @ stacked)
 
 
+@lru_cache(maxsize=KEPT_PATTERNS)
 def eliminate_pattern(rows: RatioRows) -> list[_Level]:
     """Return the levels of auxiliaries in order, with the later variables that each group touches, fill-in included."""
     size, aux = rows.size, rows.auxiliaries

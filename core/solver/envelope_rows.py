@@ -6,6 +6,7 @@ pairs that differ on S are bound by m_S(j) >= exp(-epsilon d_S(i, j)) M_S(i) for
 M and m are variables, linked attribute by attribute. Exact on full products and on any subset of one.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -113,10 +114,11 @@ class _GapTable:
         self.mask = (differs << np.arange(count)).sum(axis=2)
         first, second = np.broadcast_arrays(labels.rest[:, None], labels.rest[None, :])
         shape = (1 << count, rests, rests)
-        self.high = np.full(shape, -np.inf)
-        np.maximum.at(self.high, (self.mask, first, second), distance)
-        low = np.full(shape, np.inf)
-        np.minimum.at(low, (self.mask, first, second), distance)
+        place = np.ravel_multi_index((self.mask, first, second), shape).ravel()
+        high, low = np.full(math.prod(shape), -np.inf), np.full(math.prod(shape), np.inf)
+        np.maximum.at(high, place, distance.ravel())
+        np.minimum.at(low, place, distance.ravel())
+        self.high, low = high.reshape(shape), low.reshape(shape)
         seen = np.isfinite(low)
         slack = NEARER_TOLERANCE * float(distance.max())
         self.fits = bool(((self.high - low)[seen] <= slack).all()) and self._is_monotone(slack)

@@ -1,5 +1,6 @@
 """Systems H_y whose states fall into small blocks tied together by few auxiliary variables: blocks first."""
 
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from core.solver.block_systems import Factor, FloatArray
-from core.solver.elimination import PASS_WEIGHT, Assembly, cholesky_inverses, chunks
+from core.solver.elimination import KEPT_PATTERNS, PASS_WEIGHT, Assembly, alike, cholesky_inverses, chunks
 from core.solver.reductions import RatioRows
 
 _BLOCK_OVERHEAD: Final = 2000.0
@@ -52,6 +53,11 @@ class FibreSystem:
 
     def factor(self, weights: FloatArray) -> Factor:
         """Return the block factors of all outputs."""
+        if alike(weights):
+            return self._factor(weights[:, :1]).repeat(weights.shape[1])
+        return self._factor(weights)
+
+    def _factor(self, weights: FloatArray) -> "_FibreFactor":
         blocks, width = self._place.shape
         padded, m, aux = blocks * width, weights.shape[1], self._aux
         values = self._assembly.entries(weights).T
@@ -74,6 +80,11 @@ class _FibreFactor(Factor):
 
     def __init__(self, roots: FloatArray, half: FloatArray, corner: FloatArray, at: NDArray[np.int64]) -> None:
         self._roots, self._half, self._corner, self._at = roots, half, corner, at
+
+    def repeat(self, m: int) -> "_FibreFactor":
+        """Return m outputs that are all the only one of this factor."""
+        roots, half, corner = (np.repeat(part, m, axis=0) for part in (self._roots, self._half, self._corner))
+        return _FibreFactor(roots, half, corner, self._at)
 
     def solve(self, right: FloatArray) -> FloatArray:
         m, blocks, width, _ = self._roots.shape
@@ -107,6 +118,7 @@ class _FibreFactor(Factor):
         return np.asarray(total[np.ix_(self._at, self._at)])
 
 
+@lru_cache(maxsize=KEPT_PATTERNS)
 def fibre_blocks(rows: RatioRows) -> NDArray[np.int64]:
     """Return the states of every block that rows between states form, padded with -1; shape (blocks, width)."""
     aux, n = rows.auxiliaries, rows.states

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from core.linear_program import Progress
 from core.solver.block_systems import FloatArray, Programme
-from core.solver.dual_bound import DualBound
 from core.solver.newton_step import Iterate, Newton, Start
 
 ITERATION_LIMIT: Final = 200
@@ -140,7 +139,6 @@ class _Run:
     def __init__(self, iterate: Iterate, programme: Programme, tolerance: float) -> None:
         self._programme, self._tolerance = programme, tolerance
         self._at = iterate
-        self._proof = DualBound(programme.rows, programme.epsilon)
         self._bound = 0.0
         self._best = (self._at.multipliers.copy(), self._at.potentials)
         self._lowest, self._since_better = (np.inf, np.inf, np.inf), 0
@@ -201,7 +199,7 @@ class _Run:
         at = self._at
         promising = at.complementarity <= _BOUND_WITHIN * self._tolerance * at.loss
         if promising or (self.iterations and self.iterations % _BOUND_EVERY == 0):
-            bound = self._proof.bound(at.costs, at.multipliers)
+            bound = self._programme.proof.bound(at.costs, at.multipliers)
             if bound > self._bound:
                 self._bound, self._best = bound, (at.multipliers.copy(), at.potentials)
         if self.gap <= self._tolerance or at.loss - self._bound <= ABSOLUTE_GAP:

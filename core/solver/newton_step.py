@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from core.solver.block_systems import Factor, FloatArray, Programme, System, solve_cholesky
-from core.solver.reductions import RatioRows
 
 _STEP_BACK: Final = 0.995
 """Share of the way to the boundary that a step may take."""
@@ -99,7 +98,8 @@ class Iterate:
         self.costs /= self.scale
         self._rows = rows
         self._ratio = rows.ratios(programme.epsilon)[:, None]
-        self._transposed = rows.matrix(programme.epsilon).T.tocsr()
+        self._transposed = programme.backward
+        self.spare = np.empty((len(rows), len(outputs)))
         if start is None:
             self._start_at_uniform(programme)
         else:
@@ -109,7 +109,7 @@ class Iterate:
             self.potentials = start.potentials / self.scale
 
     def _start_at_uniform(self, programme: Programme) -> None:
-        column = start_column(programme.rows, programme.epsilon) / len(self.outputs)
+        column = start_column(programme) / len(self.outputs)
         self.variables = np.repeat(column[:, None], len(self.outputs), axis=1)
         self.slacks = self.forward(self.variables)
         self.multipliers = (_START_WEIGHT * self.loss / self.slacks.size) / self.slacks
@@ -148,37 +148,45 @@ class Iterate:
         self.slacks = self.forward(self.variables)
 
 
-def start_column(rows: RatioRows, epsilon: float) -> FloatArray:
+def start_column(programme: Programme) -> FloatArray:
     """Return one column with all states at 1 and the auxiliaries near the analytic centre of what that leaves them.
 
     With the same column in every output, B^T (1 / s) is the same for all states' costs, so multipliers mu / s leave no
     dual residual but the spread of the costs: the central path begins here. The heights, squeezed into (-1, 1) by
     h / (1 + |h|), which keeps their order and never widens a distance, give a first column strictly inside.
     """
+    rows, epsilon = programme.rows, programme.epsilon
     heights = epsilon * rows.heights
     column = np.concatenate([np.exp(heights / (1 + np.abs(heights))), np.ones(rows.states)])
     if rows.kind == "nominal":
         column[0] = (1 + np.exp(-epsilon * rows.gap[-1])) / 2
     if rows.kind != "envelope":
         return column
-    forward = rows.matrix(epsilon)
-    free = sp.csr_array(forward[:, : rows.auxiliaries])
-    backward = sp.csr_array(free.T)
-    slacks = forward @ column
+    free = sp.csr_array(programme.forward[:, : rows.auxiliaries])
+    backward, weighted = free.T.tocsr(), free.copy()
+    row_of_entry = np.repeat(np.arange(len(rows)), np.diff(free.indptr))
+    slacks = programme.forward @ column
     for _ in range(_CENTRING_STEPS):
         inverse = 1 / slacks
         gradient = backward @ inverse
-        curvature = (backward @ sp.csr_array(free * (inverse * inverse)[:, None])).toarray()
+        weighted.data = free.data * (inverse * inverse)[row_of_entry]
+        curvature = (backward @ weighted).toarray()
         change, failed = lapack.dposv(curvature, gradient)[1:]
         relative = (free @ change) * inverse
         if failed or not np.isfinite(relative).all():
             break
         length = min(1.0, _CENTRING_STEP / max(-float(relative.min()), 1e-300))
         column[: rows.auxiliaries] += length * change
-        slacks = forward @ column
+        slacks = programme.forward @ column
         if gradient @ change < _CENTRED:
             break
     return column
+
+
+def _add_share(step: FloatArray, change: FloatArray, share: float, out: FloatArray) -> FloatArray:
+    """Return step + share * change, written to `out`: large fresh arrays cost more than what is done in them."""
+    np.multiply(change, share, out=out)
+    return np.add(step, out, out=out)
 
 
 def _length(relative: FloatArray) -> float:
@@ -223,13 +231,18 @@ class Newton:
         multipliers = np.subtract(target, slacks, out=target)
         trials = []
         for share in shares:
-            primal, dual = step.slacks + share * slacks, step.multipliers + share * multipliers
-            trials.append(Direction(variables, primal, dual, potentials, _length(primal), _length(dual)))
-        best = max(trials, key=lambda trial: trial.product)
-        share = shares[trials.index(best)]
-        best.variables = step.variables + share * variables
-        best.potentials = step.potentials + share * potentials
-        return best
+            primal = _length(_add_share(step.slacks, slacks, share, at.spare))
+            dual = _length(_add_share(step.multipliers, multipliers, share, at.spare))
+            trials.append((primal * dual, share, primal, dual))
+        _, share, primal, dual = max(trials)
+        return Direction(
+            _add_share(step.variables, variables, share, variables),
+            _add_share(step.slacks, slacks, share, slacks),
+            _add_share(step.multipliers, multipliers, share, multipliers),
+            _add_share(step.potentials, potentials, share, potentials),
+            primal,
+            dual,
+        )
 
     def step(self) -> Direction:
         """Return the predictor-corrector direction, improved by centrality correctors while they lengthen it."""
@@ -269,12 +282,10 @@ def _correction(step: Direction, centre: FloatArray) -> FloatArray:
     """Return what draws the products after a longer step into the box; all relative to the present products."""
     product = 1 + min(1.0, _STRETCH * step.primal_step + _EXTENSION) * step.slacks
     product *= 1 + min(1.0, _STRETCH * step.dual_step + _EXTENSION) * step.multipliers
-    high = centre * _BOX
-    drawn = np.maximum(product, centre / _BOX)
-    np.minimum(drawn, high, out=drawn)
+    high, drawn = centre * _BOX, centre / _BOX
+    np.clip(product, drawn, high, out=drawn)
     drawn -= product
-    np.minimum(drawn, high, out=drawn)
-    return np.maximum(drawn, -high, out=drawn)
+    return np.clip(drawn, np.negative(high, out=product), high, out=drawn)
 
 
 def factor_schur(matrix: FloatArray) -> FloatArray:

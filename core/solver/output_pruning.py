@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from core.linear_program import Progress
 from core.solver.block_systems import FloatArray, Programme
-from core.solver.dual_bound import lower_bound
 from core.solver.interior_point import Solution, solve
 from core.solver.newton_step import Start
 from core.solver.pricing import fit_multipliers, price
@@ -171,7 +170,7 @@ class _Search:
             # An output that was dropped and came back would be dropped again: later rounds keep what they are given.
             found = self._descend(outputs, start, _DROP if attempt == 0 else 1.0)
             multipliers, missing = self._complete(found)
-            bound = lower_bound(self._programme.rows, self._programme.epsilon, self._programme.costs, multipliers)
+            bound = self._programme.proof.bound(self._programme.costs, multipliers)
             now = _spread(self._programme, found, multipliers, bound, self.iterations)
             best = now if best is None else _better(best, now)
             if best.loss - best.lower_bound <= self._limits.tolerance * best.loss:
@@ -213,7 +212,7 @@ class _Search:
         """Return multipliers of all outputs, and the outputs whose proof failed, worst first."""
         rows, epsilon, costs = self._programme.rows, self._programme.epsilon, self._programme.costs
         aux = rows.auxiliaries
-        backward = rows.matrix(epsilon).T.tocsr()
+        backward = self._programme.backward
         rest = np.setdiff1d(np.arange(costs.shape[1]), found.outputs)
         potentials = (costs[:, found.outputs] - (backward @ found.multipliers)[aux:]).min(axis=1)
         allowed = self._limits.tolerance * max(found.loss, 0.0)
@@ -227,7 +226,7 @@ class _Search:
             share = costs.max(axis=1)
             reduced += (_SPARE * allowed * share / share.sum())[:, None]
             start = self._first_guess(found, rest)
-            complete[:, rest], closed = fit_multipliers(rows, epsilon, reduced, start, self._programme.system)
+            complete[:, rest], closed = fit_multipliers(self._programme, reduced, start)
         short = (potentials[:, None] - costs[:, rest] + (backward @ complete[:, rest])[aux:]).max(axis=0, initial=0.0)
         failed = np.flatnonzero(~closed | (short > max(_SHORT, _SPARE if not self._exact else 0.0) * allowed))
         failed = failed[np.argsort(-short[failed], kind="stable")]

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.solver.block_systems import FloatArray, System
+from core.solver.block_systems import FloatArray, Programme
 from core.solver.reductions import RatioRows
 
 NEWTON_STEPS: Final = 12
@@ -82,7 +82,7 @@ def price(rows: RatioRows, epsilon: float, reduced: FloatArray) -> FloatArray:
 
 
 def fit_multipliers(
-    rows: RatioRows, epsilon: float, reduced: FloatArray, start: FloatArray, system: System
+    programme: Programme, reduced: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return multipliers u > 0 with B^T u = (0, reduced) by Newton steps, and which outputs were closed.
 
@@ -90,16 +90,12 @@ def fit_multipliers(
 
     Parameters
     ----------
-    rows : RatioRows
-        Any rows.
-    epsilon : float
-        The budget.
+    programme : Programme
+        Rows of any kind, with their budget and linear algebra.
     reduced : ndarray of float (n, m)
-        costs - potentials, preferably with a little to spare.
+        costs - potentials of the outputs to prove, preferably with a little to spare.
     start : ndarray of float (r, m)
         First multipliers > 0.
-    system : System
-        Linear algebra for the rows.
 
     Returns
     -------
@@ -108,9 +104,8 @@ def fit_multipliers(
     closed : ndarray of bool (m,)
         Whether the last step was a full one.
     """
-    forward = rows.matrix(epsilon)
-    backward = forward.T.tocsr()
-    goal = np.concatenate([np.zeros((rows.auxiliaries, reduced.shape[1])), reduced])
+    forward, backward = programme.forward, programme.backward
+    goal = np.concatenate([np.zeros((programme.rows.auxiliaries, reduced.shape[1])), reduced])
     multipliers = start.copy()
     closed = np.zeros(reduced.shape[1], bool)
     for _ in range(NEWTON_STEPS):
@@ -120,7 +115,7 @@ def fit_multipliers(
         u = multipliers[:, todo]
         weights = u * u
         try:
-            factor = system.factor(weights)
+            factor = programme.system.factor(weights)
         except np.linalg.LinAlgError:
             break
         change = weights * (forward @ factor.solve(goal[:, todo] - backward @ u))

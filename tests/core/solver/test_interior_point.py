@@ -9,7 +9,7 @@ from core.solver import interior_point
 from core.solver.block_systems import LineSystem, NominalSystem, Programme
 from core.solver.channel_problem import build_system, choose_rows, find_line
 from core.solver.dual_bound import lower_bound
-from core.solver.elimination import EliminationSystem
+from core.solver.elimination import EliminationSystem, cholesky_inverses, root_inverse
 from core.solver.fibre_system import FibreSystem
 from core.solver.highs_channel import solve_with_highs
 from core.solver.highs_columns import solve_by_columns
@@ -54,17 +54,19 @@ CASES = {
 class TestSystems:
     @pytest.mark.parametrize("name", CASES)
     @pytest.mark.parametrize("epsilon", [0.05, 2.0, 20.0])
-    def test_solve_and_schur_equal_the_dense_inverse(self, name, epsilon):
+    @pytest.mark.parametrize("outputs", ["few", "many", "alike"])
+    def test_solve_and_schur_equal_the_dense_inverse(self, name, epsilon, outputs):
         rows, _ = choose_rows(CASES[name])
         systems = {
             "line": [LineSystem], "nominal": [NominalSystem], "general": [EliminationSystem],
             "envelope": [EliminationSystem, FibreSystem], "fibre": [EliminationSystem, FibreSystem],
         }[name]  # fmt: skip
         rng = np.random.default_rng(1)
-        weights = np.exp(rng.normal(0, 2, (len(rows), 5)))
-        right = rng.standard_normal((rows.size, 5))
+        m = 80 if outputs == "many" else 5
+        weights = np.exp(rng.normal(0, 2, (len(rows), 1 if outputs == "alike" else m))) * np.ones(m)
+        right = rng.standard_normal((rows.size, m))
         matrix = rows.matrix(epsilon).toarray()
-        inverses = [np.linalg.inv(matrix.T @ (weights[:, [y]] * matrix)) for y in range(5)]
+        inverses = [np.linalg.inv(matrix.T @ (weights[:, [y]] * matrix)) for y in range(m)]
         expected = np.stack([inverse @ right[:, y] for y, inverse in enumerate(inverses)], axis=1)
         total = sum(inverses)[rows.auxiliaries :, rows.auxiliaries :]
         for system in systems:
@@ -84,6 +86,26 @@ class TestSystems:
         assert factor.solve(right) == pytest.approx(inverse @ right, rel=1e-8)
         assert (right == given).all()
         assert factor.schur() == pytest.approx(inverse[rows.auxiliaries :, rows.auxiliaries :], rel=1e-8)
+
+    @pytest.mark.parametrize("count", [3, 100])
+    @pytest.mark.parametrize("size", [1, 8, 20])
+    def test_inverse_cholesky_roots_from_upper_triangles(self, size, count):
+        rng = np.random.default_rng(5)
+        wide = rng.standard_normal((count, 2, size, 2 * size))
+        matrices = wide @ wide.transpose(0, 1, 3, 2)
+        expected = np.linalg.inv(np.linalg.cholesky(matrices))
+        assert cholesky_inverses(np.triu(matrices)) == pytest.approx(expected, rel=1e-7, abs=1e-10)
+        assert root_inverse(np.triu(matrices[0, 0])) == pytest.approx(expected[0, 0], rel=1e-7, abs=1e-10)
+
+    @pytest.mark.parametrize("count", [1, 100])
+    def test_indefinite_matrices_are_refused_and_rounding_is_forgiven(self, count):
+        matrices = np.tile(np.eye(3), (count, 1, 1))
+        matrices[-1] = 1.0  # singular: its second pivot is 0 up to rounding
+        inverses = cholesky_inverses(matrices)
+        assert np.isfinite(inverses).all()
+        matrices[-1, 0, 1] = matrices[-1, 1, 0] = 2.0
+        with pytest.raises(np.linalg.LinAlgError):
+            cholesky_inverses(matrices)
 
     def test_long_lines_use_products_of_halves(self):
         rows = line_rows(np.full(59, 0.1))
@@ -134,8 +156,8 @@ class TestSolve:
     @pytest.mark.parametrize("name", ["nominal", "envelope", "fibre"])
     @pytest.mark.parametrize("epsilon", [0.1, 2.0])
     def test_starts_at_the_analytic_centre_of_the_auxiliaries(self, name, epsilon):
-        rows = programme(CASES[name], epsilon).rows
-        column = start_column(rows, epsilon)
+        problem = programme(CASES[name], epsilon)
+        rows, column = problem.rows, start_column(problem)
         forward = rows.matrix(epsilon).toarray()[:, : rows.auxiliaries]
         inverse = 1 / (rows.matrix(epsilon) @ column)
         assert inverse.min() > 0
@@ -216,7 +238,7 @@ class TestPricing:
         found = solve(problem, tolerance=1e-3)
         rows = problem.rows
         reduced = problem.costs - (found.potentials - 1e-3)[:, None]
-        multipliers, closed = fit_multipliers(rows, 1.0, reduced, found.multipliers, problem.system)
+        multipliers, closed = fit_multipliers(problem, reduced, found.multipliers)
         assert closed.any()
         assert multipliers.min() > 0
         flow = rows.matrix(1.0).T @ multipliers

@@ -111,7 +111,8 @@ class TestRows:
         for epsilon in (1e-3, 1.0, 50.0):
             for sizes, nominal in (((3, 4), (0,)), ((2, 3, 2), (0, 1, 2)), ((4, 2, 3), (0, 2))):
                 rows, _ = choose_rows(grid(sizes, nominal)[1])
-                assert (rows.matrix(epsilon) @ start_column(rows, epsilon)).min() > 0
+                problem = Programme(rows, epsilon, np.ones((rows.states, 1)), build_system(rows, epsilon))
+                assert (rows.matrix(epsilon) @ start_column(problem)).min() > 0
 
 
 class TestEnvelopes:
