@@ -3,6 +3,7 @@
 from typing import Final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from core.solver.reductions import RatioRows
@@ -27,12 +28,17 @@ class DualBound:
 
     def __init__(self, rows: RatioRows, epsilon: float) -> None:
         self._rows = rows
-        self._into, self._out_of = rows.heads(), rows.tails(rows.ratios(epsilon))
-        self._any_out = rows.tails(np.ones(len(rows)))
+        # What flows into every variable, out of it, and touches it as a tail: one product does all three.
+        size, every, ones = rows.size, np.arange(len(rows)), np.ones(len(rows))
+        place = np.concatenate([rows.head, size + rows.tail, 2 * size + rows.tail])
+        values = np.concatenate([ones, rows.ratios(epsilon), ones])
+        self._flows = sp.csr_array((values, (place, np.tile(every, 3))), shape=(3 * size, len(rows)))
+        aux = rows.auxiliaries
+        inflow, outflow = self._flows[:aux], self._flows[size : size + aux]
+        self._aux_flows = sp.vstack([inflow, outflow], format="csr")
         degree = np.bincount(np.concatenate([rows.head, rows.tail]), minlength=rows.size)
         self._unit = ((degree + _EXTRA_ROUNDINGS) * _ULP)[:, None]
         self._guarded = np.flatnonzero(rows.head < rows.auxiliaries)
-        self._into_aux, self._out_of_aux = self._into[: rows.auxiliaries], self._out_of[: rows.auxiliaries]
 
     def drain(self, multipliers: FloatArray) -> FloatArray:
         """Scale multipliers down until no auxiliary variable has a positive coefficient in B^T u.
@@ -55,9 +61,10 @@ class DualBound:
         aux = self._rows.auxiliaries
         if not aux:
             return drained
-        into, out_of, head = self._into_aux, self._out_of_aux, self._rows.head[self._guarded]
+        head = self._rows.head[self._guarded]
         for _ in range(aux + 1):
-            inflow, outflow = into @ drained, out_of @ drained
+            flows = self._aux_flows @ drained
+            inflow, outflow = flows[:aux], flows[aux:]
             if (inflow <= outflow).all():
                 break
             with np.errstate(over="ignore"):  # only shares below 1 are used
@@ -81,9 +88,8 @@ class DualBound:
         """
         aux = self._rows.auxiliaries
         drained = self.drain(multipliers)
-        into = self._into @ drained
-        flow = into - self._out_of @ drained
-        spread = into + self._any_out @ drained
+        into, out_of, any_out = (self._flows @ drained).reshape(3, self._rows.size, -1)
+        flow, spread = into - out_of, into + any_out
         per_state = (costs - flow[aux:]).min(axis=1)
         rounding = (self._unit[aux:] * (costs + spread[aux:])).max(axis=1)
         rounding += len(costs) * _ULP * np.abs(per_state)

@@ -21,6 +21,8 @@ ROUND_LIMIT: Final = 6
 """Rounds of adding outputs back after which all are used."""
 _FULL_WORK: Final = 1e7
 """Operations per step of a solve on all outputs below which pruning does not pay."""
+_SOLVED: Final = 0.7
+"""Share of the tolerance to which the outputs that take part are solved; with `_SPARE` it stays below 1."""
 _SPARE: Final = 0.25
 """Share of the tolerance given away so that multipliers of unused outputs exist with room to spare."""
 _LEAST_GUESS: Final = 1e-80
@@ -198,7 +200,7 @@ class _Search:
     def _descend(self, outputs: NDArray[np.int64], start: Start | None, pause: float) -> Solution:
         """Solve on the outputs, dropping those that fade on the way."""
         while True:
-            found = self._limits.run(self._programme, 0.5 * self._limits.tolerance, outputs, start, pause=pause)
+            found = self._limits.run(self._programme, _SOLVED * self._limits.tolerance, outputs, start, pause=pause)
             self.iterations += found.iterations
             if found.status != "paused":
                 return found
