@@ -99,7 +99,7 @@ def main() -> None:
     reconnect.prepare()
     departure.prepare()
     reconnect.ask_on_return()
-    state.scenario()
+    state.follow_history()
     with st.sidebar:
         sidebar()
     for sentence in state.notices():

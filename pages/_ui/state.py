@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import streamlit as st
+from cachetools import LRUCache
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.errors import CoreError, InputError
 from core.scenario import AttributeSpec, Scenario
@@ -21,8 +23,14 @@ _ONE_GESTURE: Final = 1.0
 """Seconds within which changes of the same knobs are one step of undo: a held key, a moving slider."""
 _NOTICE: Final = 6.0
 """Seconds for which a sentence stays at the top although the page runs again."""
+_ADDRESSES: Final = 300
+"""Addresses per session whose scenario is kept whole, so that the browser's back finds it."""
 _STALE: Final = 1.5
 """Seconds within which a widget may still report the value that was replaced: its message was on its way."""
+
+
+_Address = frozenset[tuple[str, str]]
+"""The parameters of an address that are the app's own."""
 
 
 @dataclass
@@ -40,6 +48,7 @@ class _Session:
     options: dict[str, Any] = field(default_factory=dict)
     replaced: dict[str, tuple[Any, float]] = field(default_factory=dict)
     notices: dict[str, float | None] = field(default_factory=dict)
+    addresses: LRUCache[_Address, tuple[str, Scenario]] = field(default_factory=lambda: LRUCache(_ADDRESSES))
 
 
 def _session() -> _Session:
@@ -137,6 +146,7 @@ def load_upload(data: bytes, name: str, **overrides: Any) -> Table:
         kept = session.scenarios.get(UPLOAD, Scenario())
         session.scenarios[UPLOAD] = kept.replace(attributes=(), target=None)
         session.past = [step for step in session.past if step[0] != UPLOAD]
+        session.addresses.clear()
         session.future = []
     if fresh and not session.awaiting:
         _look_afresh(session)
@@ -385,7 +395,37 @@ def write_link() -> None:
     wanted = link.write(session.source, scenario(), _base(session.source)) | link.write_view(session.options)
     if session.source == DEFAULT and len(wanted) == 1:
         wanted = {}
+    session.addresses[frozenset(wanted.items())] = session.source, scenario()
     present = st.query_params.to_dict()
     others = {name: value for name, value in present.items() if name not in link.names()}
     if present != others | wanted:
         st.query_params.from_dict(others | wanted)
+
+
+def follow_history() -> None:
+    """Go where the browser's back or forward led: to the scenario that had this address; one step of undo.
+
+    An address that this session never wrote is read as a link is.
+    """
+    context = get_script_run_ctx()
+    if context is None or not context.is_history_navigation:
+        return
+    session = _session()
+    query = {name: word for name, word in st.query_params.to_dict().items() if name in link.names()}
+    known = session.addresses.get(frozenset(query.items()))
+    if known is None:
+        name = query.get(link.SOURCE, "")
+        if name not in text.SOURCES:
+            return
+        known = name, link.read(query, _base(name))[0]
+        if name == UPLOAD:  # what it says of columns and a target may be of another table
+            now = session.scenarios.get(UPLOAD, Scenario())
+            known = name, known[1].replace(attributes=now.attributes, target=now.target)
+    options = session.options
+    for name in link.VIEW:
+        options.pop(name, None)
+    options.update(link.read_view(query))
+    if known != (session.source, scenario()):
+        _remember(session, frozenset())
+        session.source, session.scenarios[known[0]] = known
+        session.gesture = (frozenset(), 0.0)

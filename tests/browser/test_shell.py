@@ -63,3 +63,34 @@ def test_the_open_tab_is_in_the_address_and_there_on_coming_back(session: Callab
     other.page.get_by_role("tab").first.click()
     other.idle()
     assert "tab_budget" not in other.page.url
+
+
+def test_back_and_forward_take_changes_back_and_pages_in_turn(session: Callable[..., Session]) -> None:
+    person = session().open("/dependencies?data=wine")
+    field = person.number("number_tau_group")
+    first = field.input_value()
+    for value in ("0.3", "0.4"):
+        field.fill(value)
+        field.press("Enter")
+        person.page.wait_for_url(f"**tau_group={value}*")
+        person.idle()
+    person.page.get_by_role("link", name="Loss", exact=True).click()
+    person.page.get_by_role("heading", name="How does perturbing a group hurt the task?").wait_for()
+    assert "/losses?data=wine&tau_group=0.4" in person.page.url
+    person.idle()
+
+    def step(direction: str, shown: str) -> None:
+        getattr(person.page, direction)()
+        inside = "(shown) => document.querySelector('.st-key-number_tau_group input')?.value === shown"
+        person.page.wait_for_function(inside, arg=shown)
+        person.idle()
+
+    step("go_back", "0.400")
+    step("go_back", "0.300")
+    step("go_back", first)
+    step("go_forward", "0.300")
+    assert "tau_group=0.3" in person.page.url
+    person.page.get_by_role("button", name="Undo").click()
+    person.page.wait_for_url(lambda address: "tau_group" not in address)
+    person.idle()
+    assert field.input_value() == first
