@@ -8,18 +8,20 @@ from typing import Final
 
 import streamlit as st
 
-from core.allocation import evaluate, smallest_epsilon_for
+from core.allocation import evaluate
 from core.errors import InputError
 from core.limits import EPSILON
 from core.metric import uniform_split
 from core.pipeline import Progress, Stages
-from core.plots.budget import HEIGHT, LOWEST, BudgetView, plot_budget, table_budget
+from core.plots.budget import HEIGHT, LOWEST, plot_budget, table_budget
+from core.plots.budget_view import BudgetView
 from core.plots.budget_words import explain_budget, list_details
 from core.plots.feasible import explain_feasible, plot_feasible
 from core.plots.grouping import group_label
 from core.plots.palette import DPN, OPT, TUNED, UNIFORM
 from core.plots.template import sig
 from core.refinement import Refinement
+from core.smallest_epsilon import smallest_epsilon_for
 from pages._ui import cache, compare, figure, inputs, late, outputs, soon, state
 
 TARGET_WIDTH: Final = 240

@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from core.plots.budget import BudgetView
+from core.plots.budget_view import BudgetView
 from core.plots.template import percent, sig
 
 UNSPENT: Final = 0.9

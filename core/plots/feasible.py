@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.plots.budget import BudgetView, draw_loss
+from core.plots.budget_view import BudgetView, draw_loss
 from core.plots.palette import CIVIDIS, TUNED, UNIFORM
 from core.plots.template import Mark, Picture, axis, escape, heading, note, shorten, sig
 from core.plots.template import layout as sheet

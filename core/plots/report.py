@@ -4,7 +4,8 @@ import json
 from typing import Any, Final
 
 from core.pipeline import Stages
-from core.plots.budget import BudgetView, plot_budget, table_budget
+from core.plots.budget import plot_budget, table_budget
+from core.plots.budget_view import BudgetView
 from core.plots.budget_words import explain_budget, list_details
 from core.plots.dependencies import plot_groups
 from core.plots.graph import Dependence, build_graph

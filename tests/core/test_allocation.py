@@ -20,13 +20,13 @@ from core.allocation import (
     allocate_uniform,
     evaluate,
     relative_error,
-    smallest_epsilon_for,
 )
 from core.curves import LossCurve
 from core.envelopes import PiecewiseLinear
 from core.errors import InputError
 from core.grid_search import spend_on_grid
 from core.metric import dual_exponent, dual_norm
+from core.smallest_epsilon import smallest_epsilon_for
 
 relaxed = settings(deadline=None, max_examples=80)
 EXPONENTS = (1.0, 1.0001, 1.5, 2.0, 3.0, 10.0, 1000.0, math.inf)

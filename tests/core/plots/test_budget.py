@@ -10,7 +10,8 @@ import pytest
 
 from core.metric import dual_norm
 from core.pipeline import Stages
-from core.plots.budget import SHOWN, BudgetView, draw_loss, plot_budget, table_budget
+from core.plots.budget import SHOWN, plot_budget, table_budget
+from core.plots.budget_view import BudgetView, draw_loss
 from core.plots.budget_words import count_worse, explain_budget, list_details
 from core.plots.feasible import explain_feasible, plot_feasible, remaining_budget, trace_boundary
 from core.plots.grouping import group_label
