@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.plots.palette import DPN, LOOKS, MUTED, NEUTRAL, Look
-from core.plots.place import place_labels
+from core.plots.place import CHARACTER, place_labels
 from core.plots.template import Mark, Picture, axis, escape, heading, label, panel, sig
 from core.plots.template import layout as sheet
 from core.plots.tier_looks import TIER_LOOKS, log_ticks
@@ -103,7 +103,18 @@ def _x_range(view: CategoryView) -> list[float]:
     levels = [level for chain in view.comparison.chains.values() for level, _ in chain]
     low, high = min(*budgets, *levels) if levels else min(budgets), max(budgets)
     span = max(math.log10(high / low), 0.3)
-    return [math.log10(low) - 0.04 * span, math.log10(high) + 0.04 * span]
+    room = _label_room(view.comparison)
+    return [math.log10(low) - 0.04 * span, math.log10(high) + (0.04 + room / (_WIDTH - room)) * span]
+
+
+def _label_room(result: CategoryComparison) -> float:
+    """Return the pixels that stay free at the right for the labels of methods that are worst at the largest budget."""
+    largest, longest = int(np.argmax(result.settings.budgets)), 0
+    for name in result.errors:
+        ratios = result.ratios(name)
+        if int(np.argmax(ratios)) == largest and _GONE < ratios[largest] <= _top(result):
+            longest = max(longest, len(f"{name} {sig(ratios[largest])}"))
+    return longest * CHARACTER
 
 
 def _top(result: CategoryComparison) -> float:

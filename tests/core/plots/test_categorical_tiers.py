@@ -79,6 +79,14 @@ def test_every_list_and_domain_is_drawn_inside_the_axes(d, budgets):
     assert explain_categorical_tiers(view) and explain_step(view)
 
 
+def test_methods_that_are_worst_at_the_largest_budget_are_named_beside_their_last_point():
+    picture = plot_categorical_tiers(view_of(budgets=(4.0, 2.0, 1.0, 0.25)))
+    for name in ("BRR", "local hashing"):
+        (note,) = [n for n in picture.layout["annotations"] if n["text"].startswith(name)]
+        assert note["x"] == pytest.approx(math.log10(4.0))
+        assert note["xanchor"] == "left" and note["yanchor"] == "middle"
+
+
 def test_names_are_escaped():
     view = CategoryView(view_of(budgets=(2.0, 1.0)).comparison, ("<b>", "x"))
     assert not any("<b>," in str(trace.get("text")) for trace in plot_categorical_tiers(view).traces)
