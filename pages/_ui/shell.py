@@ -118,7 +118,8 @@ def sidebar() -> None:
     inputs.slider("epsilon", bounds=_EPSILON_SLIDER, step=0.25)
     _exponent()
     with st.container(horizontal=True, gap="small", key="history"):
-        _button("Undo", ":material/undo:", state.undo, "undo", "Takes the last change of a knob back, as the browser's back does.",
+        _button("Undo", ":material/undo:", state.undo, "undo",
+                "Takes the last change of a knob back, as the browser's back does.",
                 disabled=not state.can_undo())  # fmt: skip
         _button("Redo", ":material/redo:", state.redo, "redo", "Makes the change that was taken back again.",
                 disabled=not state.can_redo())  # fmt: skip
