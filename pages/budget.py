@@ -9,23 +9,17 @@ from typing import Final
 import streamlit as st
 
 from core.allocation import evaluate
-from core.errors import InputError
-from core.limits import EPSILON
 from core.metric import uniform_split
 from core.pipeline import Progress, Stages
 from core.plots.budget import HEIGHT, LOWEST, plot_budget, table_budget
 from core.plots.budget_view import BudgetView
-from core.plots.budget_words import explain_budget, list_details
-from core.plots.feasible import explain_feasible, plot_feasible
+from core.plots.budget_words import explain_budget
 from core.plots.grouping import group_label
 from core.plots.palette import DPN, OPT, TUNED, UNIFORM
 from core.plots.template import sig
 from core.refinement import Refinement
-from core.smallest_epsilon import smallest_epsilon_for
-from pages._ui import cache, compare, figure, inputs, late, outputs, soon, state
+from pages._ui import budget_tabs, cache, compare, figure, inputs, late, outputs, soon, state
 
-TARGET_WIDTH: Final = 240
-FEASIBLE_WIDTH: Final = 620
 METHOD: Final = r"""
 Minimise $\beta_0 + \sum_k \beta_k L_k(\epsilon_k)$ subject to $\|\epsilon\|_q \le \epsilon$, $1/p + 1/q = 1$
 (section 3.6, Theorem 1). Every $L_k$ lies between two convex piecewise-linear envelopes (dotted): the greatest convex
@@ -88,70 +82,6 @@ def _controls(view: BudgetView) -> bool:
     return own
 
 
-def _reverse(stages: Stages, view: BudgetView) -> None:
-    """Answer the reverse question, how much budget a target loss needs."""
-    start = float(f"{0.9 * view.design.predicted_loss:.3g}")
-    with st.container(width=TARGET_WIDTH):
-        target = inputs.number(
-            inputs.option(f"target_loss {state.source()} {stages.scenario.task}", start),
-            bounds=(0.0, 1e9),
-            step=max(start / 20, 1e-6),
-            digits=inputs.decimals(start),
-            label=f"Target loss ({view.unit})",
-            help="The largest predicted loss that is acceptable; the smallest total epsilon that reaches it is found.",
-            key="number_target_loss",
-        )
-    asked = (token, bool(finished), target)
-    try:
-        answer = late.recall("target_loss", asked) or late.keep(
-            "target_loss",
-            asked,
-            smallest_epsilon_for(
-                float(target), view.curves, beta=view.beta, intercept=view.intercept, p=stages.scenario.p
-            ),
-        )
-    except InputError as error:
-        outputs.refusal(str(error))
-        return
-    if answer.epsilon < EPSILON.low:
-        outputs.remark(f"A loss of {sig(float(target))} needs no budget at all: releasing constants reaches it.")
-        return
-    outputs.remark(
-        f"A total epsilon of **{sig(answer.epsilon)}** reaches a loss of {sig(float(target))}; no allocation of less "
-        f"than {sig(answer.at_least)} could."
-    )
-    st.button(
-        "Use this epsilon",
-        key="use_epsilon",
-        help="Makes it the total epsilon of the scenario; smaller is more private.",
-        on_click=lambda: state.update(epsilon=min(round(answer.epsilon + 5e-4, 3), EPSILON.high)),
-    )
-
-
-def _feasible(view: BudgetView) -> None:
-    """Show which budgets two groups may have, and why the allocation stands where it does."""
-    names, order = dict(enumerate(view.names)), view.order
-    with st.container(horizontal=True, gap="small", key="feasible_controls"):
-        first = inputs.choice(
-            inputs.option("feasible_first", order[0]),
-            options=names,
-            label="First group",
-            help="Along the x axis: its budget against that of the second group.",
-        )
-        others = {k: name for k, name in names.items() if k != first}
-        second = inputs.choice(
-            inputs.option("feasible_second", next(k for k in order if k != first)),
-            options=others, label="Second group", help="Along the y axis: its budget against that of the first group.",
-        )  # fmt: skip
-    with st.container(width=FEASIBLE_WIDTH):
-        figure.figure(plot_feasible(view, (first, second)), key="feasible")
-    outputs.remark(explain_feasible(view, (first, second)))
-
-
-def _details(view: BudgetView) -> None:
-    st.markdown("\n".join(f"- {line}" for line in list_details(view)))
-
-
 stages = cache.stages() if state.has_table() else None
 outputs.head(
     "How is the privacy budget spent?",
@@ -178,14 +108,16 @@ with main:
         on_drag=lambda values: state.update(epsilon=values["epsilon"]),
     )
 outputs.means(explain_budget(view))
-first = compare.tabs("budget") | {"Target loss": lambda: _reverse(stages, view)}
+first = compare.tabs("budget") | {
+    "Target loss": lambda: budget_tabs.target_loss(stages, view, token=(token, bool(finished)))
+}
 if len(view.names) > 1:
-    first["Feasible budgets"] = lambda: _feasible(view)
+    first["Feasible budgets"] = lambda: budget_tabs.feasible(view)
 outputs.tabs(
     first=first,
     numbers=table_budget(view),
     method=METHOD,
-    details=lambda: _details(view),
+    details=lambda: budget_tabs.details(view),
     name="budget",
 )
 late.finish("budget", token, "Refining the allocation", _finish)
