@@ -16,6 +16,8 @@ _STEPS: Final = 61
 _ARC: Final = 91
 _EXPONENTS: Final = ((1.0, "p = 1"), (2.0, "p = 2"), (math.inf, "p = ∞"))
 _LEFT: Final = 60
+_NOTHING: Final = 1e-6
+"""Share of the whole epsilon below which nothing is left: what others spend adds up to it by rounding only."""
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +71,7 @@ def plot_feasible(view: BudgetView, pair: tuple[int, int]) -> Picture:
          "colorbar": {"thickness": 8, "outlinewidth": 0, "nticks": 5, "tickfont": {"size": 12, "color": "@muted"}},
          "hovertemplate": f"{names[0]} %{{x:.3g}}<br>{names[1]} %{{y:.3g}}<br>loss of both %{{z:.4g}}<extra></extra>"},
     ]  # fmt: skip
-    notes = [heading(f"Loss of {names[0]} and {names[1]} together ({view.unit}), at the budgets of both", _LEFT)]
+    notes = [heading(f"Epsilon of {names[1]}; colour: loss of both groups ({view.unit})", _LEFT)]
     own_p = view.design.scenario.p
     for p, word in (*_EXPONENTS, *(() if own_p in dict(_EXPONENTS) else ((own_p, f"p = {own_p:g}"),))):
         x, y = trace_boundary(total, _dual(p))
@@ -133,6 +135,8 @@ def explain_feasible(view: BudgetView, pair: tuple[int, int]) -> str:
         )
     shape = "a triangle, every unit is shared" if q == 1.0 else "rounded, so two halves cost less than one whole"
     rest = remaining_budget(view, pair)
+    if rest <= _NOTHING * total:
+        return f"The other groups take the whole epsilon of {sig(total)}: {first} and {second} get none of it."
     why = (
         "The square is the equal split, whatever the losses."
         if view.is_uniform

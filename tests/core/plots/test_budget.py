@@ -1,5 +1,6 @@
 """The budget picture: totals, shares, curves, what rides along with the handle, the feasible set, and the words."""
 
+import dataclasses
 import math
 from dataclasses import replace
 from functools import cache
@@ -277,6 +278,13 @@ def test_the_words_of_the_feasible_set_tell_a_chosen_split_from_the_equal_one() 
     assert "is the equal split, whatever the losses" in explain_feasible(equal, (0, 1))
     # Four equal shares of 3 under p = 2: two of them leave 3 / sqrt(2).
     assert "radius 2.12 of 3.00" in explain_feasible(equal, (0, 1))
+
+
+def test_nothing_is_said_of_an_edge_where_the_others_take_everything() -> None:
+    shown = view()
+    design = dataclasses.replace(shown.design, allocation=(0.0, 0.0, 3.0, 0.0))
+    words = explain_feasible(dataclasses.replace(shown, design=design), (0, 1))
+    assert "take the whole epsilon of 3.00" in words and words.endswith("get none of it.")
 
 
 def test_the_background_is_the_loss_of_both_groups() -> None:
