@@ -6,7 +6,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from core.solver.block_systems import Factor, FloatArray, solve_cholesky
-from core.solver.reductions import RatioRows
+from core.solver.reductions import RatioRows, once_per_rows
 
-KEPT_PATTERNS: Final = 32
-"""Rows whose elimination is remembered: a problem's rows serve all its budgets, and estimates ask for it as well."""
 _CHUNK_ENTRIES: Final = 500_000
 """Entries of the largest temporary array of systems: outputs are taken in chunks that stay in the cache."""
 PASS_WEIGHT: Final = 500.0
@@ -275,7 +273,7 @@ class _EliminationFactor(Factor):
         return np.asarray(stacked.T @ stacked)
 
 
-@lru_cache(maxsize=KEPT_PATTERNS)
+@once_per_rows
 def eliminate_pattern(rows: RatioRows) -> list[_Level]:
     """Return the levels of auxiliaries in order, with the later variables that each group touches, fill-in included."""
     size, aux = rows.size, rows.auxiliaries

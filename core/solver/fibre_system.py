@@ -1,6 +1,5 @@
 """Systems H_y whose states fall into small blocks tied together by few auxiliary variables: blocks first."""
 
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -9,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from core.solver.block_systems import Factor, FloatArray
-from core.solver.elimination import KEPT_PATTERNS, PASS_WEIGHT, Assembly, alike, cholesky_inverses, chunks
-from core.solver.reductions import RatioRows
+from core.solver.elimination import PASS_WEIGHT, Assembly, alike, cholesky_inverses, chunks
+from core.solver.reductions import RatioRows, once_per_rows
 
 _BLOCK_OVERHEAD: Final = 2000.0
 """Operations that pass while one small block is factorised."""
@@ -118,7 +117,7 @@ class _FibreFactor(Factor):
         return np.asarray(total[np.ix_(self._at, self._at)])
 
 
-@lru_cache(maxsize=KEPT_PATTERNS)
+@once_per_rows
 def fibre_blocks(rows: RatioRows) -> NDArray[np.int64]:
     """Return the states of every block that rows between states form, padded with -1; shape (blocks, width)."""
     aux, n = rows.auxiliaries, rows.states

@@ -4,9 +4,11 @@ The programme asks for z_x' >= exp(-epsilon d(x, x')) z_x in every output's colu
 these rows are implied by others. What remains is kept as `RatioRows`, two variables per row, the same for every output.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from core.domain import Attribute, GroupDomain
+
+T = TypeVar("T")
 
 MERGE_LIMIT: Final = 2.0**-30
 """Points with epsilon d below this become one: the integer channel gives them equal rows as well."""
@@ -128,6 +132,19 @@ class RatioRows:
     def matrix(self, epsilon: float) -> Any:
         """Return B (rows, variables) with B v = v[head] - exp(-epsilon gap) v[tail]."""
         return sp.csr_array((self.heads() - self.tails(self.ratios(epsilon))).T)
+
+
+def once_per_rows(compute: Callable[[RatioRows], T]) -> Callable[[RatioRows], T]:
+    """Compute a function of rows once, since a problem's rows serve all its budgets, and forget it with the rows."""
+    known: WeakKeyDictionary[RatioRows, T] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def recall(rows: RatioRows) -> T:
+        if rows not in known:
+            known[rows] = compute(rows)
+        return known[rows]
+
+    return recall
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,7 @@
+import gc
 import itertools
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from core.solver.reductions import (
     merge_duplicates,
     needed_pairs,
     nominal_rows,
+    once_per_rows,
 )
 
 LP_TOLERANCE = 1e-7
@@ -226,3 +229,15 @@ class TestDualBound:
         assert proof.bound(costs, multipliers) <= best
         drained = proof.drain(multipliers)
         assert (rows.matrix(1.0).T @ drained)[: rows.auxiliaries].max() <= 1e-12
+
+
+def test_what_is_computed_once_per_rows_is_forgotten_with_them():
+    asked = []
+    count = once_per_rows(lambda rows: asked.append(len(rows)) or np.arange(len(rows)))
+    rows = nominal_rows(1.0, 5)
+    found = weakref.ref(count(rows))
+    assert count(rows) is found()
+    assert asked == [10]
+    del rows
+    gc.collect()
+    assert found() is None
