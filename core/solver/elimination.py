@@ -119,9 +119,9 @@ def cholesky_inverses(matrices: FloatArray) -> FloatArray:
 
 
 def _eliminate_side_by_side(matrices: FloatArray) -> FloatArray:
-    """Return L^-1 of every matrix L L^T by Gauss-Jordan steps on (matrix, identity), one step for all at once.
+    """Return L^-1 of every matrix L L^T by elimination on (matrix, identity), one step for all at once.
 
-    Many narrow matrices are done faster so than one by one. A pivot that is not positive leaves NaN behind.
+    For many narrow matrices this is faster than one by one. A pivot that is not positive leaves NaN behind.
     """
     size = matrices.shape[-1]
     stack = matrices.reshape(-1, size, size)
