@@ -17,6 +17,8 @@ def page(app: Session) -> Any:
     # Without optimisation the design behind the live strip is quick; the picture is the same.
     page = app.open("/dependencies?rule=DPN").page
     page.locator(f"{FIGURE}[data-ready]").wait_for(timeout=60_000)
+    # The noise floor comes last and may draw the figure once more.
+    page.locator(".st-key-dependence").get_by_text("noise floor", exact=True).last.wait_for(timeout=60_000)
     app.idle()
     return page
 
