@@ -61,13 +61,13 @@ def _view(stages: Stages, uniform_loss: float | None) -> BudgetView:
     )
 
 
-def _controls(view: BudgetView) -> bool:
+def _controls(view: BudgetView, own_scales: inputs.Cell) -> None:
     high = float(view.track.totals[-1])
     inputs.number("epsilon", step=0.25, key="number_epsilon", bounds=(LOWEST, high))
     inputs.segments("allocation")
     inputs.toggle("refine")
-    own = inputs.toggle(
-        inputs.option("budget_own_scales", False),
+    inputs.toggle(
+        own_scales,
         label="Own scales",
         help="Give every group its own loss axis: shapes are seen, sizes no longer compare.",
     )
@@ -79,7 +79,6 @@ def _controls(view: BudgetView) -> bool:
         ("band", "@neutral", "envelopes, bound"),
         ("dash", "@neutral", "zero information"),
     )
-    return own
 
 
 stages = cache.stages() if state.has_table() else None
@@ -99,14 +98,15 @@ with main, outputs.working("Designing the mechanism", token=token, height=HEIGHT
     _ = designing.draft.design, designing.track
 finished = soon.attempt("budget", token, _finish)
 view = _view(stages, finished[1]) if finished else _view(stages.draft, None)
-with controls:
-    own_scales = _controls(view)
+own_scales = inputs.option("budget_own_scales", False)
 with main:
     figure.figure(
-        plot_budget(view, own_scales=own_scales),
+        plot_budget(view, own_scales=own_scales.value),
         key="budget",
         on_drag=lambda values: state.update(epsilon=values["epsilon"]),
     )
+with controls:
+    _controls(view, own_scales)
 outputs.means(explain_budget(view))
 first = compare.tabs("budget") | {
     "Target loss": lambda: budget_tabs.target_loss(stages, view, token=(token, bool(finished)))

@@ -66,10 +66,10 @@ def _draw(stages: Stages) -> dict[str, Any]:
     }
 
 
-def _controls(stages: Stages) -> bool:
+def _controls(stages: Stages, own_scales: inputs.Cell) -> None:
     inputs.choice("task", key="choice_task_here")
-    own = inputs.toggle(
-        inputs.option("loss_own_scales", False),
+    inputs.toggle(
+        own_scales,
         label="Own scales",
         help="Give every group its own axes: shapes are seen, sizes no longer compare.",
     )
@@ -79,7 +79,6 @@ def _controls(stages: Stages) -> bool:
         ("dash", OPT, "squared distance (MSE)"),
     )
     st.caption(stages.task.statement)
-    return bool(own)
 
 
 def _held_out(stages: Stages, view: LossView) -> None:
@@ -136,10 +135,11 @@ main, controls = outputs.bench()
 token = held_out.token(stages)
 with main, outputs.working("Measuring losses", token=f"loss {token}", height=HEIGHT) as progress:
     drawn = late.recall("losses", token) or late.keep("losses", token, _draw(cache.stages(progress)))
-with controls:
-    own_scales = _controls(stages)
+own_scales = inputs.option("loss_own_scales", False)
 with main:
-    figure.figure(drawn["own" if own_scales else "shared"], key="losses")
+    figure.figure(drawn["own" if own_scales.value else "shared"], key="losses")
+with controls:
+    _controls(stages, own_scales)
 outputs.means(drawn["means"])
 outputs.tabs(
     first=compare.tabs("losses")

@@ -103,8 +103,6 @@ with main, outputs.working("Comparing mechanisms", token=token, height=HEIGHT) a
     view = choices.judge(cache.stages(progress))
 regrets = soon.attempt("regrets", token, lambda progress: choices.solve_regrets(cache.stages(progress)))
 view = choices.fill(view, stages, regrets)
-with controls:
-    _controls(stages, view)
 with main:
     figure.figure(
         plot_mechanisms(view),
@@ -112,6 +110,8 @@ with main:
         on_drag=_dragged,
         on_pick=None if choices.single() else lambda k: channels.pick(stages, int(k)),
     )
+with controls:
+    _controls(stages, view)
 outputs.means(explain_mechanisms(view))
 first = compare.tabs("choices")
 if view.picked is not None:

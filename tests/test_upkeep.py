@@ -98,3 +98,8 @@ def test_the_changelog_and_the_guide_are_up_to_date() -> None:
         assert (ROOT / name).exists(), f"{name} is named in the guide and is not there"
     for name in re.findall(r"\]\((?!http)([^)#]+)", guide):
         assert (ROOT / "docs" / name).exists(), f"{name} is linked in the guide and is not there"
+
+
+def test_the_stylesheet_has_no_opening_bracket() -> None:
+    """The browser would drop the whole style with it."""
+    assert "<" not in text("pages/_ui/style.css")

@@ -2,8 +2,10 @@
 
     python -m tests.benchmarks.latency [sample]
 
-Every threshold is dragged to a few new values (cold) and then to and fro between them (warm). Both servers run on
-this machine, and the echo page is measured before and after, so that the load of the machine shows in both.
+Every threshold is dragged to a few new values (cold) and then to and fro between them (warm). All servers run on
+this machine, and the echo page is measured before and after, so that the load of the machine shows in both. The echo
+page runs as Streamlit comes, with a collection of garbage after every run, which is what the ratios count; and once
+more with this project's settings, where that is off.
 """
 
 import json
@@ -21,6 +23,7 @@ from tests.browser.test_figure import grab, mark, marked
 BUDGET = json.loads(Path(__file__).with_name("latency_budget.json").read_text())
 COLD, WARM = 6, 25
 STEPS = 8
+AS_IT_COMES = {"STREAMLIT_RUNNER_POST_SCRIPT_GC": "true"}
 PATIENCE = 120.0
 """Seconds that a page may take until it has nothing left to do."""
 THRESHOLDS = {
@@ -137,16 +140,19 @@ def run(sample: str = "adult") -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         logs = Path(folder)
         browser = driver.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-        with running(ROOT / "tests/benchmarks/echo_app.py", logs / "echo.txt") as echo_url:
-            echo = measure_echo(browser, echo_url)
+        script = ROOT / "tests/benchmarks/echo_app.py"
+        with running(script, logs / "echo.txt", **AS_IT_COMES) as echo, running(script, logs / "own.txt") as own:
+            echoes, tuned = measure_echo(browser, echo), measure_echo(browser, own)
             with running(ROOT / "app.py", logs / "app.txt") as url:
                 found = {name: measure_threshold(browser, url, sample, name) for name in THRESHOLDS}
-            echo += measure_echo(browser, echo_url)
+            echoes += measure_echo(browser, echo)
+            tuned += measure_echo(browser, own)
         browser.close()
-    base = summary(echo)
+    base, base_tuned = summary(echoes), summary(tuned)
     for name, record in found.items():
         ratio = record["warm"]["p95"] / base["p95"]
         record["warm_p95_over_echo_p95"] = ratio
+        record["warm_p95_over_tuned_echo_p95"] = record["warm"]["p95"] / base_tuned["p95"]
         record["met"] = {
             "ratio": ratio <= BUDGET["warm_p95_over_echo_p95"],
             "seconds": record["warm"]["p95"] <= BUDGET["warm_p95_seconds"],
@@ -156,11 +162,12 @@ def run(sample: str = "adult") -> dict[str, Any]:
         sys.stdout.write(
             f"{name}: cold median {record['cold']['median']:.2f} s, p95 {record['cold']['p95']:.2f} s; "
             f"warm median {record['warm']['median']:.2f} s, p95 {record['warm']['p95']:.2f} s "
-            f"({ratio:.2f}x echo); re-mounts {record['remounts']}; {record['bytes_per_drag'] / 1000:.0f} kB per drag; "
+            f"({ratio:.2f}x echo, {record['warm_p95_over_tuned_echo_p95']:.2f}x tuned echo); re-mounts {record['remounts']}; {record['bytes_per_drag'] / 1000:.0f} kB per drag; "
             f"frames {record['frame_milliseconds']['median']:.1f} / {record['frame_milliseconds']['p95']:.1f} ms\n"
         )
-    sys.stdout.write(f"echo: median {base['median']:.2f} s, p95 {base['p95']:.2f} s\n")
-    return {"sample": sample, "echo": base, "thresholds": found, "budget": BUDGET}
+    for name, found_echo in (("echo", base), ("tuned echo", base_tuned)):
+        sys.stdout.write(f"{name}: median {found_echo['median']:.3f} s, p95 {found_echo['p95']:.3f} s\n")
+    return {"sample": sample, "echo": base, "tuned_echo": base_tuned, "thresholds": found, "budget": BUDGET}
 
 
 if __name__ == "__main__":

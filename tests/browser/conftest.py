@@ -64,15 +64,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextlib.contextmanager
-def running(script: Path, log_path: Path) -> Iterator[str]:
-    """Run a Streamlit server on a free port and yield its address."""
+def running(script: Path, log_path: Path, **settings: str) -> Iterator[str]:
+    """Run a Streamlit server on a free port, with more settings from the environment, and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
     with log_path.open("w+") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=os.environ | settings)
         try:
             _wait(process, f"http://127.0.0.1:{port}", log_path)
             yield f"http://127.0.0.1:{port}"

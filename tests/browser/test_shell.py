@@ -94,3 +94,13 @@ def test_back_and_forward_take_changes_back_and_pages_in_turn(session: Callable[
     person.page.wait_for_url(lambda address: "tau_group" not in address)
     person.idle()
     assert field.input_value() == first
+
+
+def test_what_is_computed_anew_fades_late_and_without_transitions_of_its_own(session: Callable[..., Session]) -> None:
+    page = session().open("/concepts").page
+    means = page.locator("[data-testid=stElementContainer]:has(.means)").first
+    look = "(e) => { const s = getComputedStyle(e); return [s.opacity, s.transitionDuration]; }"
+    assert means.evaluate(look)[0] == "1"
+    means.evaluate("(e) => { e.dataset.stale = 'true'; e.closest('.stApp').dataset.testScriptState = 'running'; }")
+    assert means.evaluate(look) == ["1", "0s"]
+    page.wait_for_function("(e) => getComputedStyle(e).opacity === '0.4'", arg=means.element_handle())
