@@ -21,6 +21,9 @@ LOWEST: Final = 0.25
 _LEFT: Final = 2
 _SPLIT: Final = 0.34
 """Right end of the left column, as a share of the width."""
+_BARS: Final = (0.135, _SPLIT - 0.055)
+"""Where the bars stand, between their names and their budgets."""
+_ROW_FONT: Final[Mark] = {"size": 12.5, "color": "@text"}
 _GRID: Final = 0.42
 """Left end of the small multiples."""
 _GAP: Final = (0.035, 0.1)
@@ -65,7 +68,7 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
         height=HEIGHT,
         name="budget",
         alt=f"Predicted loss {sig(view.design.predicted_loss)} at a total epsilon of {sig(epsilon)}; "
-        f"{view.names[shown[0]]} receives {sig(view.design.allocation[shown[0]])}.",
+        f"{view.names[view.most]} receives {sig(view.design.allocation[view.most])}.",
         handles=(handle,),
         previews=_rides(view, shown),
         table=table_budget(view),
@@ -73,15 +76,17 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
 
 
 def _rides(view: BudgetView, shown: Sequence[int]) -> tuple[Ride, ...]:
-    """Let every chosen point follow the handle: on the total, at the end of each share, on each curve."""
+    """Let every chosen point follow the handle: on the total, at the end of each share with its bar, on each curve."""
     design = view.design
+    total = design.scenario.epsilon
     at = _with_present(view, view.track.totals, design.scenario.epsilon)
     rides = [Ride("epsilon", "total", at, _with_present(view, view.total, design.predicted_loss))]
     for row, k in enumerate(shown):
+        fractions = _with_present(view, view.fractions[:, k], design.allocation[k] / total)
         shares = _with_present(view, view.shares[:, k], design.allocation[k])
         losses = _with_present(view, view.drawn_losses[:, k], view.beta[k] * design.losses[k])
-        rides.append(Ride("epsilon", "shares", at, (float(row),) * len(at), shares, point=row))
-        rides.append(Ride("epsilon", f"point{k}", at, losses, shares))
+        rides.append(Ride("epsilon", "shares", at, (float(row),) * len(at), fractions, point=row, bar="bars"))
+        rides.append(Ride("epsilon", f"point{k}", at, losses, shares, told=("budgets", row)))
     return tuple(rides)
 
 
@@ -148,46 +153,45 @@ def _zero_line() -> Mark:
 
 
 def _shares(view: BudgetView, shown: Sequence[int]) -> Part:
-    shares, equal = view.design.allocation, view.equal
-    height = max(len(shown), _ROWS)
+    shares, total, equal = view.design.allocation, view.design.scenario.epsilon, 1 / view.split
+    height, rows = max(len(shown), _ROWS), list(range(len(shown)))
+    # The same range at every total: bars grow and shrink while one drags, the axis stays.
+    right = max(1.06 * float(view.fractions[:, list(shown)].max()), 1.2 * equal)
     traces: list[Mark] = [
-        {"type": "bar", "orientation": "h", "x": [shares[k] for k in shown], "y": list(range(len(shown))),
+        {"type": "bar", "orientation": "h", "uid": "bars", "x": [shares[k] / total for k in shown], "y": rows,
          "width": 0.58, "marker": {"color": [OPT if view.choices[k] == "OPT" else DPN for k in shown]},
          "text": [escape(view.names[k]) for k in shown], "textposition": "none",
-         "hovertemplate": "%{text}<br>epsilon %{x:.6g}<extra></extra>"},
+         "customdata": [shares[k] for k in shown],
+         "hovertemplate": "%{text}<br>epsilon %{customdata:.6g}, %{x:.1%} of the total<extra></extra>"},
         {"type": "scatter", "mode": "lines", "x": [equal, equal], "y": [-0.6, len(shown) - 0.4],
          "line": {"color": UNIFORM, "width": 2.5, "dash": LOOKS["uniform"].dash},
-         "hovertemplate": f"uniform split {sig(equal)}<extra></extra>"},
+         "hovertemplate": f"uniform split {sig(view.equal)}<extra></extra>"},
+        {"type": "scatter", "mode": "text", "uid": "budgets", "xaxis": "x21", "x": [1] * len(shown), "y": rows,
+         "text": [sig(shares[k]) for k in shown], "textposition": "middle left", "hoverinfo": "skip",
+         "textfont": _ROW_FONT, "cliponaxis": False},
     ]  # fmt: skip
-    notes = [panel(_title_of_shares(view), xref="paper", yref="paper", xshift=-_LEFT) | {"y": 0.445}]
-    font = {"size": 12.5, "color": "@text"}
+    notes = [panel("Share of the total epsilon", xref="paper", yref="paper", xshift=-_LEFT) | {"y": 0.445}]
     traces.append(_ends_of_shares(view, shown))
     for row, k in enumerate(shown):
         name = escape(shorten(view.names[k], _LABEL))
-        notes.append(note(name, xref="paper", yref="y", x=0, y=row, xanchor="left", xshift=-_LEFT, font=font))
-        notes.append(note(sig(shares[k]), xref="paper", yref="y", x=_SPLIT, y=row, xanchor="right", font=font))
-    right = max(max(shares) * 1.06, equal * 1.2)
+        notes.append(note(name, xref="paper", yref="y", x=0, y=row, xanchor="left", xshift=-_LEFT, font=_ROW_FONT))
     axes = {
-        "xaxis": axis(_how_shares_combine(view), domain=[0.135, _SPLIT - 0.055], anchor="y", range=[0, right],
-                      nticks=4),
+        "xaxis": axis(_how_shares_combine(view), domain=list(_BARS), anchor="y", range=[0, right], nticks=4,
+                      tickformat=".0%"),
+        "xaxis21": bare(domain=[_BARS[1], _SPLIT], anchor="y", range=[0, 1]),
         "yaxis": bare(domain=[0, 0.445], anchor="x", range=[height - 0.4, -0.6]),
     }  # fmt: skip
     return traces, axes, notes
-
-
-def _title_of_shares(view: BudgetView) -> str:
-    none = sum(share == 0 for share in view.design.allocation)
-    return "Share of epsilon" + (f"; {none} of {len(view.names)} get none" if none else "")
 
 
 def _how_shares_combine(view: BudgetView) -> str:
     """Return how the groups' budgets make up the total: ||epsilon||_q <= total, 1/p + 1/q = 1."""
     q = view.budgets.allocation.q
     if math.isinf(q):
-        return "group's epsilon; each may be the total"
+        return "share; each may be the total"
     if q == 1.0:
-        return "group's epsilon; they add up to the total"
-    return "group's epsilon; squares add up" if q == 2.0 else f"group's epsilon; powers {q:.3g} add up"
+        return "share; they add up to the total"
+    return "share; squares add up" if q == 2.0 else f"share; powers {q:.3g} add up"
 
 
 def _ends_of_shares(view: BudgetView, shown: Sequence[int]) -> Mark:
@@ -199,7 +203,8 @@ def _ends_of_shares(view: BudgetView, shown: Sequence[int]) -> Mark:
         "line": {"width": 1.5, "color": "@bg"},
     }
     return {
-        "type": "scatter", "mode": "markers", "uid": "shares", "x": [view.design.allocation[k] for k in shown],
+        "type": "scatter", "mode": "markers", "uid": "shares",
+        "x": [view.design.allocation[k] / view.design.scenario.epsilon for k in shown],
         "y": list(range(len(shown))), "marker": marker, "hoverinfo": "skip", "cliponaxis": False,
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from core.refinement import Refinement
 from core.results import BudgetTrack, Design
 
 Floats = NDArray[np.float64]
+_DIGITS: Final = 9
+"""Decimals to which mean shares are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +65,18 @@ class BudgetView:
 
     @property
     def order(self) -> list[int]:
-        """Groups by share of epsilon, largest first; of equal shares the one that loses most."""
-        shares, losses = self.design.allocation, self.design.losses
-        return sorted(range(len(self.names)), key=lambda k: (-shares[k], -self.beta[k] * losses[k], k))
+        """Groups by their mean share over all totals, largest first, so that no row moves while one drags the total.
+
+        Of equal shares the one that receives more now, then the one that loses more with no budget.
+        """
+        mean = np.round(self.fractions.mean(axis=0), _DIGITS)
+        now, lost = self.design.allocation, [b * float(c.upper[0]) for b, c in zip(self.beta, self.curves, strict=True)]
+        return sorted(range(len(self.names)), key=lambda k: (-mean[k], -now[k], -lost[k], k))
+
+    @property
+    def most(self) -> int:
+        """The group that receives the most now; of equal ones the first in order."""
+        return max(self.order, key=lambda k: self.design.allocation[k])
 
     @property
     def split(self) -> float:
@@ -88,6 +100,12 @@ class BudgetView:
         if self.is_uniform:
             return np.repeat(self.track.totals[:, None] / self.split, len(self.names), axis=1)
         return self.track.epsilons
+
+    @property
+    def fractions(self) -> Floats:
+        """Budget of every group (T, K) as a share of the track's total."""
+        part: Floats = self.shares / self.track.totals[:, None]
+        return part
 
     @cached_property
     def drawn_losses(self) -> Floats:

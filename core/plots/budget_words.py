@@ -18,13 +18,16 @@ def explain_budget(view: BudgetView) -> str:
 
 
 def _compare(view: BudgetView) -> str:
-    design, first = view.design, view.order[0]
+    design, first = view.design, view.most
     said = f"The predicted loss is **{sig(design.predicted_loss)}**"
     if len(view.names) == 1:
         return f"{said}; **{view.names[0]}** is the only group and may use the whole budget"
     if math.isinf(view.budgets.allocation.q):
         return f"{said}; with p = 1 every group may use the whole budget, {sig(design.allocation[first])}"
+    none, count = sum(share == 0 for share in design.allocation), len(view.names)
     most = f"**{view.names[first]}** receives the most, {sig(design.allocation[first])}"
+    if none:
+        most += f", and {none} of {count} groups nothing"
     if view.is_uniform:
         best = view.budgets.lower_bound
         return f"{said}; every group receives {sig(view.equal)}, and no split could lose less than {sig(best)}"

@@ -195,6 +195,10 @@ class Ride:
         True: the value of the last entry of `at` not above the handle; False: linear between them.
     point : int
         Which point of the trace rides.
+    bar : str
+        Uid of a trace of horizontal bars of which the one at y ends at x; empty means none.
+    told : (uid, int) or None
+        A trace of texts and the point in it that says x with three significant digits.
     """
 
     handle: str
@@ -204,6 +208,8 @@ class Ride:
     x: tuple[float, ...] = ()
     steps: bool = False
     point: int = 0
+    bar: str = ""
+    told: tuple[str, int] | None = None
     kind: ClassVar[str] = "ride"
 
 

@@ -162,7 +162,8 @@ def run(sample: str = "adult") -> dict[str, Any]:
         sys.stdout.write(
             f"{name}: cold median {record['cold']['median']:.2f} s, p95 {record['cold']['p95']:.2f} s; "
             f"warm median {record['warm']['median']:.2f} s, p95 {record['warm']['p95']:.2f} s "
-            f"({ratio:.2f}x echo, {record['warm_p95_over_tuned_echo_p95']:.2f}x tuned echo); re-mounts {record['remounts']}; {record['bytes_per_drag'] / 1000:.0f} kB per drag; "
+            f"({ratio:.2f}x echo, {record['warm_p95_over_tuned_echo_p95']:.2f}x tuned echo); "
+            f"re-mounts {record['remounts']}; {record['bytes_per_drag'] / 1000:.0f} kB per drag; "
             f"frames {record['frame_milliseconds']['median']:.1f} / {record['frame_milliseconds']['p95']:.1f} ms\n"
         )
     for name, found_echo in (("echo", base), ("tuned echo", base_tuned)):

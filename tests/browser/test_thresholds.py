@@ -83,3 +83,34 @@ def test_the_total_is_dragged_on_the_budget_page_and_by_keys(no_refit: Session) 
     app.idle()
     assert value(page, EPSILON) == 3
     assert marked(page) == drawn, "a chart was mounted anew"
+
+
+SHARES = """() => {
+  const plot = document.querySelector('.st-key-budget .plot, .figure .plot');
+  const node = (uid) => [...plot.querySelectorAll('g.trace')].find((g) => g.__data__?.[0]?.trace?.uid === uid);
+  const right = (e) => e.getBoundingClientRect().right;
+  return {
+    bars: [...node('bars').querySelectorAll('.point > path')].map(right),
+    ends: [...node('shares').querySelectorAll('path.point')].map((e) => right(e) - e.getBoundingClientRect().width / 2),
+    told: [...node('budgets').querySelectorAll('.textpoint text')]
+      .map((e) => (e.checkVisibility() ? Number(e.textContent) : -1)),
+  };
+}"""
+
+
+def test_bars_and_budgets_follow_the_total_while_it_is_dragged(no_refit: Session) -> None:
+    page = no_refit.open(f"/budget{SMALL}&p=inf").page
+    before = page.evaluate(SHARES)
+    assert sum(before["told"]) == pytest.approx(value(page, EPSILON), abs=0.02)
+    x, y = grab(page, EPSILON)
+    page.mouse.move(x - 75, y, steps=10)
+    during = page.evaluate(SHARES)
+    # Between two totals of the track shares are read off linearly, so they add up; nothing was asked of the server.
+    assert sum(during["told"]) == pytest.approx(value(page, EPSILON), abs=0.02)
+    assert during["told"] != before["told"]
+    assert during["bars"] == pytest.approx(during["ends"], abs=1.5)
+    page.mouse.up()
+    no_refit.idle()
+    after = page.evaluate(SHARES)
+    assert after["bars"] == pytest.approx(after["ends"], abs=1.5)
+    assert sum(after["told"]) == pytest.approx(value(page, EPSILON), abs=0.02)

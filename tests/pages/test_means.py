@@ -98,10 +98,11 @@ def of_mechanisms(stages: Stages) -> set[str]:
 def of_budget(stages: Stages) -> set[str]:
     design = stages.design
     saved = 1 - design.predicted_loss / stages.uniform_loss
+    none = sum(share == 0 for share in design.allocation)
     return written(
         design.predicted_loss, stages.uniform_loss, percent(saved), max(design.allocation), design.certified_epsilon,
         design.scenario.epsilon,
-    )  # fmt: skip
+    ) | ({str(none), str(len(design.groups))} if none else set())  # fmt: skip
 
 
 def of_release(stages: Stages) -> set[str]:

@@ -3,6 +3,7 @@
 export const FAINT = 0.1; // opacity of what a threshold has removed
 const HULL = 0.15; // opacity of the outline around a group
 const SVG = "http://www.w3.org/2000/svg";
+const DIGITS = new Intl.NumberFormat("en-US", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
 /** Outlines of the marker symbols that points may change to, in plotly's proportions. */
 const SYMBOLS = {
@@ -150,8 +151,26 @@ function ride(view, spec, value) {
   if (!mark) return;
   const [xaxis, yaxis] = axes(view, entry.trace);
   const x = spec.x.length ? along(spec, spec.x, value) : value;
-  const place = `translate(${xaxis.d2p(x)},${yaxis.d2p(along(spec, spec.y, value))})`;
-  mark.setAttribute("transform", place);
+  const y = along(spec, spec.y, value);
+  mark.setAttribute("transform", `translate(${xaxis.d2p(x)},${yaxis.d2p(y)})`);
+  if (spec.bar) stretch(view, view.traces.get(spec.bar), spec.point, x, y);
+  if (spec.told) tell(view, spec.told, x);
+}
+
+/** A horizontal bar from 0 to x; one of no length is drawn without its sides, so its path is made anew. */
+function stretch(view, bars, point, x, y) {
+  const bar = bars?.node && points(bars.node)[point];
+  if (!bar) return;
+  const [xaxis, yaxis] = axes(view, bars.trace);
+  const half = bars.trace.width / 2;
+  const [upper, lower] = [yaxis.d2p(y - half), yaxis.d2p(y + half)];
+  bar.setAttribute("d", `M${xaxis.d2p(0)},${upper}V${lower}H${xaxis.d2p(x)}V${upper}Z`);
+}
+
+/** Three significant digits, as the server writes them. */
+function tell(view, [uid, point], x) {
+  const word = view.traces.get(uid)?.node?.querySelectorAll(".textpoint text")[point];
+  if (word) word.textContent = x === 0 ? "0" : DIGITS.format(x);
 }
 
 /** The track's value at a handle's value: a step function or linear in between. */

@@ -18,7 +18,7 @@ from core.plots.feasible import explain_feasible, plot_feasible, remaining_budge
 from core.plots.grouping import group_label
 from core.plots.interaction import Ride
 from core.plots.palette import DPN, OPT, TUNED, UNIFORM
-from core.plots.template import Mark, Picture
+from core.plots.template import Mark, Picture, sig
 from core.surrogate import Surrogate
 from tests.core.plots.small_case import small_stages, texts, trace
 
@@ -63,15 +63,18 @@ def test_chosen_points_stand_at_the_design() -> None:
     picture = plot_budget(shown)
     assert trace(picture, "total")["x"] == [3.0]
     assert trace(picture, "total")["y"] == [shown.design.predicted_loss]
-    assert trace(picture, "shares")["x"] == [shown.design.allocation[k] for k in shown.order]
+    budgets = [shown.design.allocation[k] for k in shown.order]
+    for uid in ("shares", "bars"):
+        np.testing.assert_allclose(trace(picture, uid)["x"], np.array(budgets) / 3.0)
+    assert trace(picture, "bars")["customdata"] == budgets
+    assert trace(picture, "budgets")["text"] == [sig(budget) for budget in budgets]
     assert trace(picture, "shares")["y"] == list(range(len(shown.order)))
     for k in shown.order:
         point = trace(picture, f"point{k}")
         assert point["x"] == [shown.design.allocation[k]]
         assert point["y"] == [shown.beta[k] * shown.design.losses[k]]
         assert point["marker"]["color"] == (OPT if shown.choices[k] == "OPT" else DPN)
-    shares = [shown.design.allocation[k] for k in shown.order]
-    assert shares == sorted(shares, reverse=True)
+    assert shown.design.allocation[shown.most] == max(budgets)
     # Drawn weighted, the points of the groups add up to the total.
     weighted = sum(trace(picture, f"point{k}")["y"][0] for k in shown.order)
     assert weighted + shown.intercept == pytest.approx(shown.design.predicted_loss)
@@ -98,12 +101,25 @@ def test_everything_rides_along_with_the_handle_on_what_is_drawn() -> None:
         )
         np.testing.assert_allclose(np.array(along.x)[others], shown.track.epsilons[others, k])
         np.testing.assert_allclose(along.y, draw_loss(shown, k, np.array(along.x)), rtol=1e-3)
-        assert ride(picture, "shares", row).x == along.x
-        assert set(ride(picture, "shares", row).y) == {float(row)}
+        end = ride(picture, "shares", row)
+        np.testing.assert_allclose(np.array(end.x) * np.array(end.at), along.x)
+        assert set(end.y) == {float(row)}
+        assert (end.bar, along.told) == ("bars", ("budgets", row))
     # What is drawn for all groups adds up to the total wherever the bound does not lift it.
     added = shown.intercept + sum(np.array(ride(picture, f"point{k}").y) for k in shown.order)
     np.testing.assert_allclose(np.maximum(added, shown.track.bounds)[others], np.array(total.y)[others])
     assert added[now] == pytest.approx(shown.design.predicted_loss)
+
+
+def test_rows_and_axis_of_the_shares_stay_while_the_total_moves() -> None:
+    low, high = view(epsilon=1.0), view(epsilon=3.0)
+    assert low.track.totals[-1] == high.track.totals[-1]
+    assert low.order == high.order
+    means = high.fractions.mean(axis=0)[high.order]
+    assert list(means) == sorted(means, reverse=True)
+    ends = [plot_budget(shown).layout["xaxis"]["range"] for shown in (low, high)]
+    assert ends[0] == ends[1]
+    assert ends[0][1] >= high.fractions.max()
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
@@ -112,7 +128,7 @@ def test_the_equal_split_fits_the_budget_under_every_metric(p: float) -> None:
     assert dual_norm([shown.equal] * len(shown.names), p) == pytest.approx(3.0)
     picture = plot_budget(shown)
     line = next(t for t in picture.traces if t.get("line", {}).get("color") == UNIFORM and "xaxis" not in t)
-    assert line["x"] == [shown.equal] * 2
+    np.testing.assert_allclose(line["x"], [shown.equal / 3.0] * 2)
     said = explain_budget(shown)
     if p == 1.0:
         assert "every group may use the whole budget, 3.00" in said
