@@ -9,6 +9,8 @@ from core.plots.place import LINE, Box, Placement, label_box, place_labels
 
 _FIRST: Final = 8.0
 """Pixels between a marker and the nearest hung label."""
+_NEAR: Final = 2.0
+"""Pixels that a label keeps away from a rule."""
 _PIECE: Final = 16.0
 """Pixels of a rule that count as one link."""
 Points = NDArray[np.float64]
@@ -69,6 +71,8 @@ def name_points(
 ) -> tuple[Placement, ...]:
     """Place one label per point: freely, or hung below where that collides less.
 
+    Rules move only what they strike: while none strikes a label, all stand where they would without rules.
+
     Parameters
     ----------
     points : (n, 2) array
@@ -80,8 +84,29 @@ def name_points(
     size : (width, height)
         Size of the plot in pixels.
     rules : (m, 4) array or None
-        Lines across the plot that no label should be struck through by, as ends x0, y0, x1, y1.
+        Lines along an axis that no label should be struck through by, as ends x0, y0, x1, y1.
     """
+    steady = _name(points, texts, radius, size, None)
+    if rules is None or not _struck(points, texts, steady, rules):
+        return steady
+    return _name(points, texts, radius, size, rules)
+
+
+def _struck(points: Points, texts: list[str], placements: tuple[Placement, ...], rules: Points) -> bool:
+    """Return whether any line along an axis crosses a label, or comes closer than some pixels."""
+    boxes = [
+        label_box((float(x), float(y)), spot, text)
+        for (x, y), spot, text in zip(points, placements, texts, strict=True)
+    ]
+    lines = [
+        (min(x0, x1) - _NEAR, min(y0, y1) - _NEAR, max(x0, x1) + _NEAR, max(y0, y1) + _NEAR) for x0, y0, x1, y1 in rules
+    ]
+    return any(_overlap(box, line) for box in boxes for line in lines)
+
+
+def _name(
+    points: Points, texts: list[str], radius: float, size: tuple[float, float], rules: Points | None
+) -> tuple[Placement, ...]:
     free = place_labels(points, texts, radii=radius, size=size, links=None if rules is None else _dense(rules))
     hung = hang_labels(points, texts, radius)
     deepest = max(

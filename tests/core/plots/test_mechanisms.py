@@ -382,3 +382,17 @@ def test_no_label_is_struck_through_by_a_threshold() -> None:
         left, top, right, bottom = label_box((float(x), float(y)), spot, text)
         assert not left < 190.0 < right, text
         assert not top < 103.0 < bottom, text
+
+
+def test_labels_move_only_where_a_threshold_strikes_one() -> None:
+    points, texts, size = np.array([[100.0, 100.0], [250.0, 220.0]]), ["one", "another"], (364.0, 330.0)
+    steady = name_points(points, texts, radius=10.0, size=size)
+    _, top, right, bottom = label_box((100.0, 100.0), steady[0], "one")
+    for x, y in ((20.0, 300.0), (200.0, 10.0), (right + 3, bottom + 3)):
+        rules = np.array([[x, 0.0, x, 330.0], [0.0, y, 364.0, y]])
+        assert name_points(points, texts, radius=10.0, size=size, rules=rules) == steady
+    through = np.array([[0.0, (top + bottom) / 2, 364.0, (top + bottom) / 2]])
+    moved = name_points(points, texts, radius=10.0, size=size, rules=through)
+    assert moved[0] != steady[0]
+    _, above, _, below = label_box((100.0, 100.0), moved[0], "one")
+    assert not above < (top + bottom) / 2 < below
