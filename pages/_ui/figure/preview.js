@@ -154,7 +154,7 @@ function ride(view, spec, value) {
   const y = along(spec, spec.y, value);
   mark.setAttribute("transform", `translate(${xaxis.d2p(x)},${yaxis.d2p(y)})`);
   if (spec.bar) stretch(view, view.traces.get(spec.bar), spec.point, x, y);
-  if (spec.told) tell(view, spec.told, x);
+  if (spec.told) tell(view, spec.told, value === view.rest(spec.handle) ? null : x);
 }
 
 /** A horizontal bar from 0 to x; one of no length is drawn without its sides, so its path is made anew. */
@@ -167,10 +167,11 @@ function stretch(view, bars, point, x, y) {
   bar.setAttribute("d", `M${xaxis.d2p(0)},${upper}V${lower}H${xaxis.d2p(x)}V${upper}Z`);
 }
 
-/** Three significant digits, as the server writes them. */
+/** Three significant digits; where the handle stands for the server, what the server wrote: it rounds ties otherwise. */
 function tell(view, [uid, point], x) {
-  const word = view.traces.get(uid)?.node?.querySelectorAll(".textpoint text")[point];
-  if (word) word.textContent = x === 0 ? "0" : DIGITS.format(x);
+  const { node, trace } = view.traces.get(uid) ?? {};
+  const word = node?.querySelectorAll(".textpoint text")[point];
+  if (word) word.textContent = x === null ? trace.text[point] : x === 0 ? "0" : DIGITS.format(x);
 }
 
 /** The track's value at a handle's value: a step function or linear in between. */
@@ -247,6 +248,7 @@ export function showPreviews(figure) {
     tokens: figure.theme.tokens,
     hulls: figure.hulls,
     value: (name) => figure.handles.get(name)?.value,
+    rest: (name) => figure.handles.get(name)?.spec.value,
   };
   for (const spec of previews) KINDS[spec.kind](view, spec, view.value(spec.handle));
 }
