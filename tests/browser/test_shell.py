@@ -74,10 +74,12 @@ def test_back_and_forward_take_changes_back_and_pages_in_turn(session: Callable[
         field.press("Enter")
         person.page.wait_for_url(f"**tau_group={value}*")
         person.idle()
+    steps = person.page.evaluate("history.length")
     person.page.get_by_role("link", name="Loss", exact=True).click()
     person.page.get_by_role("heading", name="How does perturbing a group hurt the task?").wait_for()
     assert "/losses?data=wine&tau_group=0.4" in person.page.url
     person.idle()
+    assert person.page.evaluate("history.length") == steps + 1, "the bare address of the page is a step of its own"
 
     def step(direction: str, shown: str) -> None:
         getattr(person.page, direction)()
