@@ -42,7 +42,7 @@ def test_a_second_change_stops_what_the_first_began(watched: tuple[Any, Path]) -
     field.fill(str(FIRST))
     field.press("Enter")
     end = time.monotonic() + 60
-    while "group losses" not in begun(log, FIRST) and time.monotonic() < end:
+    while "task" not in begun(log, FIRST) and time.monotonic() < end:
         page.wait_for_timeout(20)
     assert "group losses" in begun(log, FIRST)
     field.fill(str(SECOND))
@@ -50,7 +50,7 @@ def test_a_second_change_stops_what_the_first_began(watched: tuple[Any, Path]) -
     while not begun(log, SECOND) and time.monotonic() < end:
         page.wait_for_timeout(20)
     settled = begun(log, FIRST)
-    while "channels" not in begun(log, SECOND) + begun(log, FIRST) and time.monotonic() < end + 60:
+    while "surrogate" not in begun(log, SECOND) + begun(log, FIRST) and time.monotonic() < end + 60:
         page.wait_for_timeout(50)
     # Nothing of the first began after the second, and its last stages never ran at all.
     assert begun(log, FIRST) == settled
