@@ -78,11 +78,10 @@ def plot_budget(view: BudgetView, *, own_scales: bool = False) -> Picture:
 def _rides(view: BudgetView, shown: Sequence[int]) -> tuple[Ride, ...]:
     """Let every chosen point follow the handle: on the total, at the end of each share with its bar, on each curve."""
     design = view.design
-    total = design.scenario.epsilon
     at = _with_present(view, view.track.totals, design.scenario.epsilon)
     rides = [Ride("epsilon", "total", at, _with_present(view, view.total, design.predicted_loss))]
     for row, k in enumerate(shown):
-        fractions = _with_present(view, view.fractions[:, k], design.allocation[k] / total)
+        fractions = _with_present(view, view.fractions[:, k], view.chosen[k])
         shares = _with_present(view, view.shares[:, k], design.allocation[k])
         losses = _with_present(view, view.drawn_losses[:, k], view.beta[k] * design.losses[k])
         rides.append(Ride("epsilon", "shares", at, (float(row),) * len(at), fractions, point=row, bar="bars"))
@@ -153,12 +152,12 @@ def _zero_line() -> Mark:
 
 
 def _shares(view: BudgetView, shown: Sequence[int]) -> Part:
-    shares, total, equal = view.design.allocation, view.design.scenario.epsilon, 1 / view.split
+    shares, equal = view.design.allocation, 1 / view.split
     height, rows = max(len(shown), _ROWS), list(range(len(shown)))
-    # The same range at every total: bars grow and shrink while one drags, the axis stays.
-    right = max(1.06 * float(view.fractions[:, list(shown)].max()), 1.2 * equal)
+    # The same range at every total, so that the axis stays while bars grow; only a refined share may need more.
+    right = max(1.06 * float(view.fractions[:, list(shown)].max()), 1.06 * max(view.chosen), 1.2 * equal)
     traces: list[Mark] = [
-        {"type": "bar", "orientation": "h", "uid": "bars", "x": [shares[k] / total for k in shown], "y": rows,
+        {"type": "bar", "orientation": "h", "uid": "bars", "x": [view.chosen[k] for k in shown], "y": rows,
          "width": 0.58, "marker": {"color": [OPT if view.choices[k] == "OPT" else DPN for k in shown]},
          "text": [escape(view.names[k]) for k in shown], "textposition": "none",
          "customdata": [shares[k] for k in shown],
@@ -204,7 +203,7 @@ def _ends_of_shares(view: BudgetView, shown: Sequence[int]) -> Mark:
     }
     return {
         "type": "scatter", "mode": "markers", "uid": "shares",
-        "x": [view.design.allocation[k] / view.design.scenario.epsilon for k in shown],
+        "x": [view.chosen[k] for k in shown],
         "y": list(range(len(shown))), "marker": marker, "hoverinfo": "skip", "cliponaxis": False,
     }  # fmt: skip
 

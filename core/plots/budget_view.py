@@ -101,11 +101,16 @@ class BudgetView:
             return np.repeat(self.track.totals[:, None] / self.split, len(self.names), axis=1)
         return self.track.epsilons
 
-    @property
+    @cached_property
     def fractions(self) -> Floats:
         """Budget of every group (T, K) as a share of the track's total."""
         part: Floats = self.shares / self.track.totals[:, None]
         return part
+
+    @cached_property
+    def chosen(self) -> tuple[float, ...]:
+        """Share of the scenario's total that each group receives in the design."""
+        return tuple(share / self.design.scenario.epsilon for share in self.design.allocation)
 
     @cached_property
     def drawn_losses(self) -> Floats:

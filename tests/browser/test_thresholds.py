@@ -101,7 +101,7 @@ SHARES = """() => {
 def test_bars_and_budgets_follow_the_total_while_it_is_dragged(no_refit: Session) -> None:
     page = no_refit.open(f"/budget{SMALL}&p=inf").page
     before = page.evaluate(SHARES)
-    # The server's own words stand where the handle rests, with its rounding; a tie shows the difference.
+    # The server's own words stand where the handle rests: it rounds ties otherwise than the browser.
     assert (
         page.evaluate(
             "() => { const { _fullData } = document.querySelector('.figure .plot');"

@@ -122,6 +122,13 @@ def test_rows_and_axis_of_the_shares_stay_while_the_total_moves() -> None:
     assert ends[0][1] >= high.fractions.max()
 
 
+def test_a_refined_share_above_every_foretold_one_stays_on_the_axis() -> None:
+    base = view()
+    low = replace(base, track=replace(base.track, epsilons=base.track.epsilons * 0.2))
+    assert max(low.chosen) > 1.06 * low.fractions.max()
+    assert plot_budget(low).layout["xaxis"]["range"][1] > max(low.chosen)
+
+
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 def test_the_equal_split_fits_the_budget_under_every_metric(p: float) -> None:
     shown = view(p=p)
