@@ -19,6 +19,7 @@ def watched(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """Return a page of the app on a server of its own, and the file in which it writes down its stages."""
     log = tmp_path / "stages.txt"
     monkeypatch.setenv("WATCHED_LOG", str(log))
+    monkeypatch.setenv("WATCHED_HELD", str(FIRST))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     with running(ROOT / "tests/browser/watched_app.py", tmp_path / "server.txt") as url:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -42,7 +43,7 @@ def test_a_second_change_stops_what_the_first_began(watched: tuple[Any, Path]) -
     field.fill(str(FIRST))
     field.press("Enter")
     end = time.monotonic() + 60
-    while "task" not in begun(log, FIRST) and time.monotonic() < end:
+    while "group losses" not in begun(log, FIRST) and time.monotonic() < end:
         page.wait_for_timeout(20)
     assert "group losses" in begun(log, FIRST)
     field.fill(str(SECOND))
