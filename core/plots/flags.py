@@ -9,10 +9,6 @@ from core.plots.place import LINE, Box, Placement, label_box, place_labels
 
 _FIRST: Final = 8.0
 """Pixels between a marker and the nearest hung label."""
-_NEAR: Final = 2.0
-"""Pixels that a label keeps away from a rule."""
-_PIECE: Final = 16.0
-"""Pixels of a rule that count as one link."""
 Points = NDArray[np.float64]
 
 
@@ -52,26 +48,12 @@ def count_collisions(points: Points, texts: list[str], placements: tuple[Placeme
     return pairs + covered
 
 
-def _dense(rules: Points) -> Points:
-    """Return lines as short links, so that the placement sees every crossing, also of the low side of a label."""
-    parts = []
-    for x0, y0, x1, y1 in rules:
-        count = max(1, round(float(np.hypot(x1 - x0, y1 - y0)) / _PIECE))
-        at = np.linspace([x0, y0], [x1, y1], count + 1)
-        parts.append(np.hstack([at[:-1], at[1:]]))
-    return np.vstack(parts) if parts else np.empty((0, 4))
-
-
 def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def name_points(
-    points: Points, texts: list[str], *, radius: float, size: tuple[float, float], rules: Points | None = None
-) -> tuple[Placement, ...]:
+def name_points(points: Points, texts: list[str], *, radius: float, size: tuple[float, float]) -> tuple[Placement, ...]:
     """Place one label per point: freely, or hung below where that collides less.
-
-    Rules move only what they strike: while none strikes a label, all stand where they would without rules.
 
     Parameters
     ----------
@@ -83,31 +65,8 @@ def name_points(
         Radius of the markers in pixels.
     size : (width, height)
         Size of the plot in pixels.
-    rules : (m, 4) array or None
-        Lines along an axis that no label should be struck through by, as ends x0, y0, x1, y1.
     """
-    steady = _name(points, texts, radius, size, None)
-    if rules is None or not _struck(points, texts, steady, rules):
-        return steady
-    return _name(points, texts, radius, size, rules)
-
-
-def _struck(points: Points, texts: list[str], placements: tuple[Placement, ...], rules: Points) -> bool:
-    """Return whether any line along an axis crosses a label, or comes closer than some pixels."""
-    boxes = [
-        label_box((float(x), float(y)), spot, text)
-        for (x, y), spot, text in zip(points, placements, texts, strict=True)
-    ]
-    lines = [
-        (min(x0, x1) - _NEAR, min(y0, y1) - _NEAR, max(x0, x1) + _NEAR, max(y0, y1) + _NEAR) for x0, y0, x1, y1 in rules
-    ]
-    return any(_overlap(box, line) for box in boxes for line in lines)
-
-
-def _name(
-    points: Points, texts: list[str], radius: float, size: tuple[float, float], rules: Points | None
-) -> tuple[Placement, ...]:
-    free = place_labels(points, texts, radii=radius, size=size, links=None if rules is None else _dense(rules))
+    free = place_labels(points, texts, radii=radius, size=size)
     hung = hang_labels(points, texts, radius)
     deepest = max(
         (label_box((0.0, float(y)), spot, "")[3] for (_, y), spot in zip(points, hung, strict=True)), default=0

@@ -213,5 +213,29 @@ class Ride:
     kind: ClassVar[str] = "ride"
 
 
-Preview = Fade | Components | Sides | Ride
+@dataclass(frozen=True)
+class Words:
+    """Preview: a note says one thing while `handle` is at or above a value, and another while it is below.
+
+    Parameters
+    ----------
+    handle : str
+        Name of the handle.
+    note : int
+        Which of the layout's annotations.
+    value : float
+        Where it changes.
+    above, below : str
+        Trusted text on each side.
+    """
+
+    handle: str
+    note: int
+    value: float
+    above: str
+    below: str
+    kind: ClassVar[str] = "words"
+
+
+Preview = Fade | Components | Sides | Ride | Words
 """What the browser shows at frame rate while a handle moves, before the server answers."""

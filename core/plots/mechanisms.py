@@ -10,7 +10,7 @@ import pandas as pd
 
 from core import limits
 from core.plots.flags import Points, name_points
-from core.plots.interaction import Condition, Handle, Region, Sides
+from core.plots.interaction import Condition, Handle, Region, Sides, Words
 from core.plots.palette import DPN, LOOKS, OPT
 from core.plots.template import Mark, Picture, axis, bare, escape, heading, label, note, panel, percent, shorten, sig
 from core.plots.template import layout as sheet
@@ -41,6 +41,9 @@ _TIED: Final = 4.0
 """Pixels within which points coincide and share one label."""
 _TIED_LABEL: Final = 24
 _REGION: Final = "rgba(213, 94, 0, 0.13)"
+_HEADS: Final = 2
+"""Headings before the notes of the bars, of which every row has two: its name and what was saved."""
+_TOO_LARGE: Final = "over tau_dim"
 _LARGEST: Final = 1e9
 """Domain sizes are drawn up to here."""
 
@@ -137,8 +140,8 @@ def plot_mechanisms(view: MechanismView) -> Picture:
             annotations=[
                 heading(f"Score (S): how well plain noise fits, {view.kind}", _LEFT),
                 panel("Loss saved by OPT (regret), %", "x2", "y2", xshift=-_NAMES),
-                *labels,
                 *bar_notes,
+                *labels,
             ],
         ),
         height=HEIGHT,
@@ -146,7 +149,7 @@ def plot_mechanisms(view: MechanismView) -> Picture:
         alt=f"{view.choices.count('OPT')} of {len(view.names)} {view.what} are optimised.",
         handles=_handles(view, low, bottom),
         regions=(region,) if view.thresholds else (),
-        previews=_sides(view),
+        previews=(*_sides(view), *_too_large(view)),
         table=table_mechanisms(view),
     )  # fmt: skip
 
@@ -204,7 +207,8 @@ def _scatter(view: MechanismView, ends: tuple[float, float], bottom: float) -> t
         "customdata": drawn,
         "cliponaxis": False,
         "text": [
-            f"{escape(view.names[k])}<br>{view.sizes[k]:,} states, score {view.scores[k]:.6g}<br>{view.choices[k]}"
+            # Colour and symbol say the choice, also while one drags.
+            f"{escape(view.names[k])}<br>{view.sizes[k]:,} states, score {view.scores[k]:.6g}"
             for k in drawn
         ],
         "hovertemplate": "%{text}<extra></extra>",
@@ -228,27 +232,14 @@ def _scatter(view: MechanismView, ends: tuple[float, float], bottom: float) -> t
             for x, k in zip(at, drawn, strict=True)
         ]
     ).reshape(-1, 2)
-    rules = _rules(view, ends, bottom, (wide, tall))
-    return mark, _labels(view, points, (wide, tall), rules)
+    return mark, _labels(view, points, (wide, tall))
 
 
-def _rules(view: MechanismView, ends: tuple[float, float], bottom: float, size: tuple[float, float]) -> Points:
-    """Return both thresholds as lines in pixels, so that no label is struck through; none where the rule has none."""
-    if not view.thresholds:
-        return np.empty((0, 4))
-    low, high = (math.log10(e) for e in ends)
-    across = (math.log10(view.tau_dim) - low) / (high - low) * size[0]
-    down = (_HEADROOM - view.tau_dpn) / (_HEADROOM + _FOOTROOM - bottom) * size[1]
-    return np.array([[across, 0.0, across, size[1]], [0.0, down, size[0], down]])
-
-
-def _labels(view: MechanismView, points: Points, size: tuple[float, float], rules: Points) -> list[Mark]:
-    """Name every point without collisions; points that coincide share one label."""
+def _labels(view: MechanismView, points: Points, size: tuple[float, float]) -> list[Mark]:
+    """Name every point without collisions, wherever the thresholds stand; points that coincide share one label."""
     drawn, clusters = view.drawn, cluster_points(points)
     texts = [_join([view.names[drawn[i]] for i in members]) for members in clusters]
-    places = name_points(
-        points[[c[0] for c in clusters]], texts, radius=10.0, size=(size[0], size[1] - _WORD), rules=rules
-    )
+    places = name_points(points[[c[0] for c in clusters]], texts, radius=10.0, size=(size[0], size[1] - _WORD))
     notes = []
     for members, text, spot in zip(clusters, texts, places, strict=True):
         k = drawn[members[0]]
@@ -315,7 +306,8 @@ def _regret_bars(view: MechanismView) -> tuple[Mark, list[Mark]]:
         solved = not math.isnan(saved)
         notes.append(
             note(sig(saved) if solved else _unsolved(view, k), xref="x2", yref="y2", x=saved if solved else 0.0, y=row,
-                 xanchor="left", xshift=4, font={"size": 12, "color": "@text" if solved else "@muted"})
+                 xanchor="left", align="left", xshift=4,
+                 font={"size": 12, "color": "@text" if solved else "@muted"})
         )  # fmt: skip
     saved_all = [0.0 if math.isnan(view.regrets[k]) else 100 * view.regrets[k] for k in rows]
     bars: Mark = {
@@ -335,7 +327,7 @@ def _regret_bars(view: MechanismView) -> tuple[Mark, list[Mark]]:
         },
         "hovertext": [
             f"{escape(view.names[k])}<br>"
-            + (_unsolved(view, k) if math.isnan(view.regrets[k]) else f"regret {100 * view.regrets[k]:.4g} %")
+            + (_unsolved_hover(view, k) if math.isnan(view.regrets[k]) else f"regret {100 * view.regrets[k]:.4g} %")
             for k in rows
         ],
         "hovertemplate": "%{hovertext}<extra></extra>",
@@ -343,9 +335,29 @@ def _regret_bars(view: MechanismView) -> tuple[Mark, list[Mark]]:
     return bars, notes
 
 
+def _too_large(view: MechanismView) -> tuple[Words, ...]:
+    """Let the browser say which unsolved groups are over tau_dim while it is dragged."""
+    if not view.thresholds:
+        return ()
+    small = _small(view)
+    return tuple(
+        Words("tau_dim", _HEADS + 2 * row + 1, float(view.sizes[k]), small, _TOO_LARGE)
+        for row, k in enumerate(view.rows)
+        if math.isnan(view.regrets[k])
+    )
+
+
 def _unsolved(view: MechanismView, k: int) -> str:
-    if view.sizes[k] > view.tau_dim:
-        return "over tau_dim"
+    return _TOO_LARGE if view.sizes[k] > view.tau_dim else _small(view)
+
+
+def _unsolved_hover(view: MechanismView, k: int) -> str:
+    """Return the same for any threshold once all is solved: the note alone follows one that is dragged."""
+    solving = view.pending and view.sizes[k] <= view.tau_dim
+    return "being solved" if solving else f"{view.sizes[k]:,} states, not solved"
+
+
+def _small(view: MechanismView) -> str:
     return "being solved" if view.pending else "click to solve" if view.picked is not None else "not solved"
 
 

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import CoreError, InputError
 from core.plots.template import sig
-from pages._ui import link, state
+from pages._ui import link, picture_first, state
 
 HEAD_HEIGHT: Final = 118
 MEANS_HEIGHT: Final = 50
@@ -31,6 +31,8 @@ NOTHING: Final = "–"
 """What an empty cell of a table shows."""
 _TICK: Final = 0.08
 """Seconds between two looks at whether the run was superseded."""
+_LONG_WAIT: Final = 0.3
+"""Seconds after which what stands around the page no longer waits for its picture."""
 _PERCENT: Final = re.compile(r"(?<=\d) %")
 _BOLD: Final = re.compile(r"\*\*(.+?)\*\*")
 
@@ -177,6 +179,7 @@ def tabs(
     name : str
         File name of the CSV, without ending.
     """
+    picture_first.breathe()
     parts: dict[str, Callable[[], None]] = dict(first or {})
     if numbers is not None:
         parts["Numbers"] = lambda: table(numbers, name=name)
@@ -317,10 +320,13 @@ def working(
             help="Stops this computation; what was done so far is kept.",
         )  # fmt: skip
     last, done = 0.0, False
+    long = time.monotonic() + _LONG_WAIT
 
     def progress(fraction: float, words: str) -> None:
         nonlocal last
         now = time.monotonic()
+        if now > long:
+            picture_first.rest()
         # Stages may keep this beyond the block; writing to a bar that is gone would break the page in the browser.
         if not done and now - last >= _TICK:
             last = now

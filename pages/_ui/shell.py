@@ -6,7 +6,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages._ui import departure, evaluation_running, figure, inputs, outputs, reconnect, state, text
+from pages._ui import departure, evaluation_running, figure, inputs, outputs, picture_first, reconnect, state, text
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _HERE: Final = Path(__file__).parent
@@ -103,16 +103,19 @@ def main() -> None:
     reconnect.prepare()
     departure.prepare()
     reconnect.ask_on_return()
-    with st.sidebar:
-        sidebar()
     for sentence in state.notices():
         outputs.remark(sentence)
-    with outputs.guarded():
+    with picture_first.around(sidebar), outputs.guarded():
         chosen.run()
 
 
 def sidebar() -> None:
     """Show what is global: data set, task, epsilon, metric, undo, pins, save and open."""
+    with st.sidebar:
+        _globals()
+
+
+def _globals() -> None:
     evaluation_running.line()
     source = inputs.Cell("source", state.source(), state.choose_source)
     inputs.choice(source, options=text.SOURCES, label="Data set", help=_SOURCE_HELP)

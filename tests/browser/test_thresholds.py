@@ -1,9 +1,13 @@
 """Thresholds dragged on the real pages: committed once, shown everywhere, and no figure is mounted anew."""
 
+import io
 import json
+from typing import Any
 from urllib.parse import parse_qs, quote, urlparse
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from core.plots.palette import DPN, OPT
 from tests.browser.conftest import Session
@@ -59,6 +63,41 @@ def test_both_thresholds_of_the_choice_are_dragged_on_the_chart(no_refit: Sessio
     assert field(app, "number_tau_dim") == in_link(app, "tau_dim") == smaller
     assert value(page, DPN_THRESHOLD) == moved
     assert marked(page) == drawn, "a chart was mounted anew"
+
+
+@pytest.mark.parametrize(
+    ("path", "label", "dx", "dy"),
+    [
+        ("/dependencies?data=adult", "Grouping threshold", -40, 0),
+        ("/mechanisms?data=adult", DPN_THRESHOLD, 0, 40),
+        ("/mechanisms?data=adult", DIM, -60, 0),
+    ],
+)
+def test_what_a_drag_shows_is_the_answer(no_refit: Session, path: str, label: str, dx: int, dy: int) -> None:
+    app, page = no_refit.open(path), no_refit.page
+    app.idle()
+    shown = page.locator(".figure[data-ready]").first
+    draws = shown.get_attribute("data-ready")
+    at_first = picture_of(shown)
+    x, y = grab(page, label)
+    page.mouse.move(x + dx, y + dy, steps=8)
+    page.wait_for_timeout(400)  # what fades has faded
+    foretold = picture_of(shown)
+    assert differing(at_first, foretold) > 200
+    page.mouse.up()
+    app.idle()
+    assert differing(foretold, picture_of(shown)) < 30
+    assert shown.get_attribute("data-ready") == draws, "the browser drew anew what it showed already"
+
+
+def picture_of(figure: Any) -> Image.Image:
+    return Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
+
+
+def differing(one: Image.Image, other: Image.Image) -> int:
+    """Return the number of pixels that a person would see change."""
+    change = np.abs(np.asarray(one, dtype=int) - np.asarray(other, dtype=int)).max(axis=2)
+    return int((change > 24).sum())
 
 
 def test_the_total_is_dragged_on_the_budget_page_and_by_keys(no_refit: Session) -> None:

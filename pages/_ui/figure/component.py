@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from core.plots import Picture
-from pages._ui import state
+from pages._ui import picture_first, state
 from pages._ui.figure import files
 
 _HERE: Final = Path(__file__).parent
@@ -85,6 +85,8 @@ def figure(
         values = state.component(key, "drag").get("values")
         if on_drag is not None and isinstance(values, dict):
             on_drag({str(name): float(value) for name, value in values.items()})
+            if not live:  # there the next value comes before the rest would be seen
+                picture_first.dragged(key)
 
     def chosen() -> None:
         if on_pick is not None:
@@ -105,6 +107,7 @@ def figure(
         on_drag_change=dragged,
         on_pick_change=chosen,
     )
+    picture_first.sent(key)
 
 
 def picked(key: str) -> Any:

@@ -157,6 +157,11 @@ function ride(view, spec, value) {
   if (spec.told) tell(view, spec.told, value === view.rest(spec.handle) ? null : x);
 }
 
+function words(view, spec, value) {
+  const word = view.note(spec.note);
+  if (word) word.textContent = value >= spec.value ? spec.above : spec.below;
+}
+
 /** A horizontal bar from 0 to x; one of no length is drawn without its sides, so its path is made anew. */
 function stretch(view, bars, point, x, y) {
   const bar = bars?.node && points(bars.node)[point];
@@ -212,6 +217,7 @@ const OWNED = {
     [spec.trace, "x"],
     [spec.trace, "y"],
   ],
+  words: () => [],
 };
 
 /** A figure as text, without what its previews set: where nothing else changes, nothing is drawn anew. */
@@ -225,7 +231,9 @@ export function drawnText(figure, previews) {
     if (!trace || (path.length === 1 && trace.hoverinfo !== "skip")) continue;
     bare.set(uid, without(bare.get(uid) ?? trace, path));
   }
-  return JSON.stringify([figure.layout, figure.data.map((trace) => bare.get(trace.uid) ?? trace)]);
+  const said = new Set(previews.filter((spec) => spec.kind === "words").map((spec) => spec.note));
+  const notes = figure.layout.annotations?.map((note, i) => (said.has(i) ? without(note, ["text"]) : note));
+  return JSON.stringify([{ ...figure.layout, annotations: notes }, figure.data.map((trace) => bare.get(trace.uid) ?? trace)]);
 }
 
 function without(part, [name, ...rest]) {
@@ -236,7 +244,7 @@ function without(part, [name, ...rest]) {
 const axes = (view, trace) =>
   [trace.xaxis || "x", trace.yaxis || "y"].map((name) => view.layout[name[0] + "axis" + name.slice(1)]);
 
-const KINDS = { fade, components, sides, ride };
+const KINDS = { fade, components, sides, ride, words };
 
 /** Show every preview for the values at which the handles stand now. */
 export function showPreviews(figure) {
@@ -247,6 +255,7 @@ export function showPreviews(figure) {
     layout: figure.plot._fullLayout,
     tokens: figure.theme.tokens,
     hulls: figure.hulls,
+    note: (index) => figure.plot.querySelector(`.annotation[data-index="${index}"] .annotation-text`),
     value: (name) => figure.handles.get(name)?.value,
     rest: (name) => figure.handles.get(name)?.spec.value,
   };

@@ -1,5 +1,6 @@
 """The chart of choices, its previews and words; the channels of a group; and the stability of the choice."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -20,7 +21,7 @@ from core.plots.channels import (
     table_tight,
 )
 from core.plots.flags import count_collisions, hang_labels, name_points
-from core.plots.interaction import Condition, Sides
+from core.plots.interaction import Condition, Sides, Words
 from core.plots.mechanisms import (
     cluster_points,
     explain_mechanisms,
@@ -143,9 +144,12 @@ def test_bars_say_why_there_is_no_regret() -> None:
     assert bars["customdata"][-2:] == [0, 1]
     assert bars["x"][-2:] == pytest.approx([30.0, 90.0])
     hovers = dict(zip(bars["customdata"], bars["hovertext"], strict=True))
-    assert "over tau_dim" in hovers[3]
-    assert "click to solve" in hovers[4]
+    assert "900 states, not solved" in hovers[3]
+    assert "120 states, not solved" in hovers[4]
     assert "regret 0 %" in hovers[2]
+    said = texts(picture)
+    assert said.index("over tau_dim") == said.index("large") + 1
+    assert said.index("click to solve") == said.index("unsolved") + 1
 
 
 def test_regrets_on_their_way_are_faint_and_nothing_is_claimed_of_them() -> None:
@@ -154,7 +158,7 @@ def test_regrets_on_their_way_are_faint_and_nothing_is_claimed_of_them() -> None
     assert bars["opacity"] < 0.5
     hovers = dict(zip(bars["customdata"], bars["hovertext"], strict=True))
     assert "being solved" in hovers[4]
-    assert "over tau_dim" in hovers[3]
+    assert "900 states, not solved" in hovers[3]
     assert explain_mechanisms(view).endswith("What OPT would save is being computed.")
     assert trace(plot_mechanisms(mechanism_view()), "bars")["opacity"] == 1
 
@@ -373,26 +377,28 @@ def test_stability_is_drawn_and_said_from_the_same_scores() -> None:
     assert both["radial-fit score"][1] == scores.original
 
 
-def test_no_label_is_struck_through_by_a_threshold() -> None:
-    size, texts = (364, 330), ["sex +1", "age", "thal"]
-    points = np.array([[150.0, 100.0], [100.0, 104.0], [240.0, 250.0]])
-    rules = np.array([[190.0, 0.0, 190.0, 330.0], [0.0, 103.0, 364.0, 103.0]])
-    spots = name_points(points, texts, radius=10.0, size=size, rules=rules)
-    for (x, y), spot, text in zip(points, spots, texts, strict=True):
-        left, top, right, bottom = label_box((float(x), float(y)), spot, text)
-        assert not left < 190.0 < right, text
-        assert not top < 103.0 < bottom, text
+def bare(picture: Picture) -> tuple[Any, ...]:
+    """Return what stays for the reader: the layout without notes that the browser words itself, and hover texts."""
+    own = {p.note for p in picture.previews if isinstance(p, Words)}
+    notes = [{**n, "text": ""} if i in own else n for i, n in enumerate(picture.layout["annotations"])]
+    hovers = [mark.get("text") or mark.get("hovertext") for mark in picture.traces]
+    return {**picture.layout, "annotations": notes}, hovers
 
 
-def test_labels_move_only_where_a_threshold_strikes_one() -> None:
-    points, texts, size = np.array([[100.0, 100.0], [250.0, 220.0]]), ["one", "another"], (364.0, 330.0)
-    steady = name_points(points, texts, radius=10.0, size=size)
-    _, top, right, bottom = label_box((100.0, 100.0), steady[0], "one")
-    for x, y in ((20.0, 300.0), (200.0, 10.0), (right + 3, bottom + 3)):
-        rules = np.array([[x, 0.0, x, 330.0], [0.0, y, 364.0, y]])
-        assert name_points(points, texts, radius=10.0, size=size, rules=rules) == steady
-    through = np.array([[0.0, (top + bottom) / 2, 364.0, (top + bottom) / 2]])
-    moved = name_points(points, texts, radius=10.0, size=size, rules=through)
-    assert moved[0] != steady[0]
-    _, above, _, below = label_box((100.0, 100.0), moved[0], "one")
-    assert not above < (top + bottom) / 2 < below
+def test_labels_and_hovers_stay_while_a_threshold_moves() -> None:
+    view = mechanism_view()
+    still = bare(plot_mechanisms(view))
+    for tau_dim, tau_dpn in ((5, 0.2), (119, 0.2), (850, 0.2), (300, 0.0), (300, 0.47), (300, 1.0)):
+        changed = {"choices": ("DPN",) * len(view.names), "tau_dim": tau_dim, "tau_dpn": tau_dpn}
+        assert bare(plot_mechanisms(dataclasses.replace(view, **changed))) == still  # type: ignore[arg-type]
+
+
+def test_the_browser_words_the_notes_of_unsolved_groups_as_the_server_does() -> None:
+    for tau_dim in (5, 100, 300, 900):
+        view = dataclasses.replace(mechanism_view(), tau_dim=tau_dim)
+        picture = plot_mechanisms(view)
+        words = [p for p in picture.previews if isinstance(p, Words)]
+        assert len(words) == sum(math.isnan(regret) for regret in view.regrets)
+        for word in words:
+            said = picture.layout["annotations"][word.note]["text"]
+            assert said == (word.above if tau_dim >= word.value else word.below)
