@@ -144,6 +144,11 @@ class LossCurve:
         """Convex function above the curve."""
         return upper_envelope(self.epsilons, self.upper)
 
+    @cached_property
+    def smooth(self) -> CubicHermiteSpline:
+        """The curve as it is drawn between its budgets, see `monotone_cubic`: a line that bounds nothing there."""
+        return monotone_cubic(self.epsilons, self.upper, self.derivative)
+
 
 def solve_curve(
     build: Build,

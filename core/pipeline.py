@@ -13,7 +13,7 @@ import numpy as np
 from core.allocation import GroupBudgets, allocate_group_budgets, allocate_uniform
 from core.channel import Channel
 from core.curve_stages import CurveStages
-from core.curves import LossCurve, monotone_cubic, refine, regret
+from core.curves import LossCurve, refine, regret
 from core.data_stages import Progress, Remember, forget
 from core.errors import CertificateError
 from core.group_curves import (
@@ -243,7 +243,7 @@ class Stages(CurveStages):
                 found.append(
                     allocate_group_budgets(self.grid_curves, surrogate.beta, surrogate.intercept, float(total), s.p)
                 )
-            drawn = [monotone_cubic(c.epsilons, c.upper, c.derivative) for c in self.grid_curves]
+            drawn = [curve.smooth for curve in self.grid_curves]
             shares = [float(allocate_uniform(len(drawn), float(t), s.p).epsilons[0]) for t in totals]
             equal = [self._total([float(curve(e)) for curve in drawn]) for e in shares]
             return BudgetTrack(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.allocation import GroupBudgets
-from core.curves import LossCurve, monotone_cubic
+from core.curves import LossCurve
 from core.refinement import Refinement
 from core.results import BudgetTrack, Design
 
@@ -63,7 +63,7 @@ class BudgetView:
     unit: str
     refinement: Refinement | None = None
 
-    @property
+    @cached_property
     def order(self) -> list[int]:
         """Groups by their mean share over all totals, largest first, so that no row moves while one drags the total.
 
@@ -73,7 +73,7 @@ class BudgetView:
         now, lost = self.design.allocation, [b * float(c.upper[0]) for b, c in zip(self.beta, self.curves, strict=True)]
         return sorted(range(len(self.names)), key=lambda k: (-mean[k], -now[k], -lost[k], k))
 
-    @property
+    @cached_property
     def most(self) -> int:
         """The group that receives the most now; of equal ones the first in order."""
         return max(self.order, key=lambda k: self.design.allocation[k])
@@ -133,7 +133,6 @@ class BudgetView:
 def draw_loss(view: BudgetView, k: int, epsilons: Floats) -> Floats:
     """Return beta_k L_k as it is drawn between solved budgets; constant beyond them."""
     curve = view.curves[k]
-    smooth = monotone_cubic(curve.epsilons, curve.upper, curve.derivative)
-    values = np.asarray(smooth(np.minimum(epsilons, curve.epsilons[-1])), dtype=np.float64)
+    values = np.asarray(curve.smooth(np.minimum(epsilons, curve.epsilons[-1])), dtype=np.float64)
     weighted: Floats = view.beta[k] * np.clip(values, 0.0, None)
     return weighted

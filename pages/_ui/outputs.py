@@ -32,7 +32,7 @@ NOTHING: Final = "–"
 _TICK: Final = 0.08
 """Seconds between two looks at whether the run was superseded."""
 _LONG_WAIT: Final = 0.3
-"""Seconds after which what stands around the page no longer waits for its picture."""
+"""Seconds after which the answer to a drag shows that it is being computed, and nothing waits for its picture."""
 _PERCENT: Final = re.compile(r"(?<=\d) %")
 _BOLD: Final = re.compile(r"\*\*(.+?)\*\*")
 
@@ -313,24 +313,32 @@ def working(
         empty("Stopped.", "Continue", lambda: state.set_option("stopped", None), height=height)
         st.stop()
     place = st.empty()
-    with place.container(height=height, border=False, key=f"working_{name}"):
-        bar = st.progress(0.0, text=html.escape(sentence))
-        st.button(
-            "Stop", key=f"working_stop_{name}", on_click=lambda: state.set_option("stopped", token),
-            help="Stops this computation; what was done so far is kept.",
-        )  # fmt: skip
+
+    def start() -> DeltaGenerator:
+        with place.container(height=height, border=False, key=f"working_{name}"):
+            started = st.progress(0.0, text=html.escape(sentence))
+            st.button(
+                "Stop", key=f"working_stop_{name}", on_click=lambda: state.set_option("stopped", token),
+                help="Stops this computation; what was done so far is kept.",
+            )  # fmt: skip
+        return started
+
+    # A drag is answered in a moment where the result is known: nothing is mounted only to leave again.
+    bar = None if picture_first.answering() else start()
     last, done = 0.0, False
     long = time.monotonic() + _LONG_WAIT
 
     def progress(fraction: float, words: str) -> None:
-        nonlocal last
+        nonlocal last, bar
         now = time.monotonic()
-        if now > long:
-            picture_first.rest()
         # Stages may keep this beyond the block; writing to a bar that is gone would break the page in the browser.
-        if not done and now - last >= _TICK:
-            last = now
-            bar.progress(min(1.0, max(0.0, fraction)), text=f"{sentence}: {words}" if words else sentence)
+        if done or now - last < _TICK or (bar is None and now < long):
+            return
+        last = now
+        if bar is None:
+            picture_first.rest()
+            bar = start()
+        bar.progress(min(1.0, max(0.0, fraction)), text=html.escape(f"{sentence}: {words}" if words else sentence))
 
     try:
         yield progress

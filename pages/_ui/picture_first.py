@@ -26,6 +26,11 @@ def dragged(key: str) -> None:
     state.set_option(_DRAGGED, key)
 
 
+def answering() -> bool:
+    """Return whether this run answers a drag and its picture was not sent yet."""
+    return bool(state.option(_DRAGGED)) and not state.option(_DRAWING)
+
+
 def sent(key: str) -> None:
     """Note that the figure `key` was sent."""
     if state.option(_DRAGGED) == key:
