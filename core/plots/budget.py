@@ -106,8 +106,9 @@ def _total(view: BudgetView) -> Part:
     traces: list[Mark] = [
         at | {"x": x, "y": track.bounds.tolist(), "line": {"width": 1, "dash": "dot", "color": _NEUTRAL},
               "hovertemplate": "lower bound %{y:.6g}<extra></extra>"},
-        at | {"x": x, "y": shown.tolist(), "fill": "tonexty", "fillcolor": "@fill",
-              "line": {"width": 0, "color": _NEUTRAL}, "hoverinfo": "skip"},
+        # One outline, to and back: the browser moves it by itself.
+        at | {"x": [*x, *x[::-1]], "y": [*track.bounds.tolist(), *shown[::-1].tolist()], "fill": "toself",
+              "fillcolor": "@fill", "line": {"width": 0, "color": _NEUTRAL}, "hoverinfo": "skip"},
         at | {"x": x, "y": uniform.tolist(), "line": {"width": 2.5, "dash": equal.dash, "color": UNIFORM},
               "hovertemplate": "uniform split<br>total epsilon %{x:.6g}<br>loss %{y:.6g}<extra></extra>"},
         at | {"x": x, "y": shown.tolist(), "line": {"width": tuned.width, "color": TUNED},

@@ -35,11 +35,14 @@ THRESHOLDS = {
 """Page, name of the handle, and direction of the drag."""
 PROBE = """(what) => {
   const probe = window.probe = {up: 0, done: 0, frames: [], last: 0, dragging: false};
+  const answer = () => what === 'figure' ? NaN : document.querySelector('#answer').textContent;
   document.addEventListener('pointerdown', () => { probe.dragging = true; probe.last = 0; }, true);
   document.addEventListener('pointerup', () => {
-    probe.up = performance.now(); probe.done = 0; probe.dragging = false;
+    probe.up = performance.now(); probe.done = 0; probe.dragging = false; probe.before = answer();
   }, true);
-  const seen = () => { if (probe.up && !probe.done) probe.done = performance.now(); };
+  const seen = () => {
+    if (probe.up && !probe.done && answer() !== probe.before) probe.done = performance.now();
+  };
   new MutationObserver(seen).observe(document.body, what === 'figure'
     ? {subtree: true, attributes: true, attributeFilter: ['data-ready']}
     : {subtree: true, childList: true, characterData: true});
@@ -80,10 +83,8 @@ def measure_echo(browser: Any, url: str) -> list[float]:
         page.mouse.move(x, y)
         page.mouse.down()
         page.mouse.move(x + (60 if turn % 2 else -60), y, steps=STEPS)
-        before = page.locator("#answer").inner_text()
         page.mouse.up()
-        page.wait_for_function("(t) => document.querySelector('#answer').innerText !== t", arg=before)
-        found.append(float(page.evaluate("performance.now() - window.probe.up")))
+        found.append(wait(page))
         idle(page, timeout=PATIENCE)
     page.close()
     return found

@@ -29,7 +29,7 @@ START_SECONDS = 180
 IDLE = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
   return Boolean(app) && app.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'
-    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')
+    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"], .plot.moved')
     && ![...document.querySelectorAll('.figure')].some((f) => !f.dataset.ready || f.ariaBusy === 'true');
 }"""
 

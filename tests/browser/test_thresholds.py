@@ -90,6 +90,42 @@ def test_what_a_drag_shows_is_the_answer(no_refit: Session, path: str, label: st
     assert shown.get_attribute("data-ready") == draws, "the browser drew anew what it showed already"
 
 
+HOLD = """() => {
+  const other = window.setTimeout;
+  window.held = [];
+  window.setTimeout = (call, wait, ...rest) => wait === 300 ? (window.held.push(call), 0) : other(call, wait, ...rest);
+  window.release = () => { window.setTimeout = other; window.held.splice(0).forEach((call) => call()); };
+}"""
+"""Hold what the figure puts off until nobody drags."""
+
+
+def test_what_is_moved_in_place_is_what_is_drawn_later(no_refit: Session) -> None:
+    app, page = no_refit.open(f"/budget{SMALL}"), no_refit.page
+    shown = page.locator(".figure[data-ready]").first
+    draws = int(shown.get_attribute("data-ready") or 0)
+    at_first = picture_of(shown)
+    page.evaluate(HOLD)
+    drag(page, EPSILON, 90, 0)
+    page.locator(".plot.moved").wait_for()
+    for _ in range(2):  # the refined answer comes after the first one
+        page.wait_for_timeout(1000)
+        page.wait_for_function("document.querySelector('.stApp').dataset.testScriptState === 'notRunning'")
+    moved = picture_of(shown)
+    assert int(shown.get_attribute("data-ready") or 0) == draws, "the drawing library drew"
+    hidden = "getComputedStyle(document.querySelector('.plot.moved .nsewdrag')).pointerEvents"
+    assert page.evaluate(hidden) == "none", "hovering would show numbers of before"
+    page.evaluate("window.release()")
+    app.idle()
+    assert int(shown.get_attribute("data-ready") or 0) == draws, "no answer of the server drew"
+    assert page.locator(".plot.moved").count() == 0
+    assert page.evaluate(
+        "document.querySelector('.figure .plot')._fullData.find((t) => t.uid === 'total').x[0]"
+    ) == value(page, EPSILON)
+    drawn = picture_of(shown)
+    assert differing(at_first, moved) > 300
+    assert differing(moved, drawn) < 10
+
+
 def picture_of(figure: Any) -> Image.Image:
     return Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
 

@@ -1,11 +1,13 @@
 // The one figure: Plotly.react in place, handles over it, regions and rules under it, picks, downloads.
 
 import { Handle, Sender } from "./handles.js";
+import { move, stillPart, whole } from "./moves.js";
 import { drawnText, showPreviews } from "./preview.js";
 import { download } from "./slide.js";
 import { readTheme, resolve, watchTheme } from "./theme.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+const QUIET = 300; // ms without a change after which the drawing library is told what was moved without it
 const CLEAR = 7; // px that a dimmed region keeps away from its handle, so that a dot on the rule stays whole
 const figures = new WeakMap();
 let loading;
@@ -88,16 +90,18 @@ class Figure {
     const theme = readTheme(this.box);
     const figure = JSON.parse(data.figure);
     const look = JSON.stringify(theme) + drawnText(figure, data.previews);
+    const still = JSON.stringify(theme) + drawnText(stillPart(figure), data.previews);
     this.theme = theme;
     this.takeValues();
     this.makeRegions();
+    const before = this.spec;
     this.spec = this.dressed(figure);
     if (look !== this.look) {
-      this.look = look;
-      const { traces, layout } = structuredClone({ traces: this.spec.data, layout: this.spec.layout });
-      await Plotly.react(this.plot, traces, layout, { displayModeBar: false, responsive: false });
+      if (still === this.still) this.move(before);
+      else await this.plotly(Plotly);
       if (this.closed) return;
-      this.draws += 1;
+      this.look = look;
+      this.still = still;
     }
     if (!this.listening) this.listen();
     this.box.style.height = `${data.height}px`;
@@ -108,6 +112,37 @@ class Figure {
     this.box.dataset.ready = this.draws;
   }
 
+  async plotly(Plotly) {
+    const { traces, layout } = structuredClone({ traces: this.spec.data, layout: this.spec.layout });
+    this.settle(false);
+    await Plotly.react(this.plot, traces, layout, { displayModeBar: false, responsive: false });
+    this.draws += 1;
+  }
+
+  move(before) {
+    move(this.plot, before, this.spec);
+    this.settle(true);
+  }
+
+  /** Later, when nobody drags, let the drawing library draw what was moved; until then nothing shows on hovering. */
+  settle(later) {
+    clearTimeout(this.settling);
+    this.plot.classList.toggle("moved", later);
+    if (!later) return;
+    this.settling = setTimeout(() => {
+      if (!this.quiet) return this.settle(true);
+      this.queue = this.queue.then(() => !this.closed && this.moved && this.plotly(window.Plotly)).catch(console.error);
+    }, QUIET);
+  }
+
+  get moved() {
+    return this.plot.classList.contains("moved");
+  }
+
+  get quiet() {
+    return this.sender.idle && ![...this.handles.values()].some((handle) => handle.dragging);
+  }
+
   /** The figure with the theme's colours and font; the font of hover labels is not inherited. */
   dressed(figure) {
     const { tokens, font } = this.theme;
@@ -116,7 +151,7 @@ class Figure {
     if (layout.hoverlabel) layout.hoverlabel.font = { ...layout.hoverlabel.font, family: font };
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
     layout.autosize = true;
-    return { data, layout };
+    return { data: data.map(whole), layout };
   }
 
   listen() {
@@ -145,7 +180,7 @@ class Figure {
     const { data, handles } = this;
     this.sender.answer(data.ack);
     this.box.setAttribute("aria-busy", !this.sender.idle);
-    const free = this.sender.idle && ![...handles.values()].some((handle) => handle.dragging);
+    const free = this.quiet;
     for (const spec of data.handles) {
       const handle = handles.get(spec.name);
       if (!handle) handles.set(spec.name, new Handle(this, spec));
@@ -224,11 +259,13 @@ class Figure {
 
   resize() {
     if (!this.draws || this.closed || !this.plot.isConnected || !this.plot.offsetWidth) return;
-    window.Plotly.Plots.resize(this.plot);
+    if (this.moved) this.queue = this.queue.then(() => !this.closed && this.plotly(window.Plotly)).catch(console.error);
+    else window.Plotly.Plots.resize(this.plot);
   }
 
   close() {
     this.closed = true;
+    clearTimeout(this.settling);
     this.sender.close();
     this.sizes.disconnect();
     this.stopWatching();

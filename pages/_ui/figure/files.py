@@ -9,7 +9,7 @@ from typing import Final
 
 import plotly
 
-MODULES: Final = ("figure.js", "handles.js", "preview.js", "slide.js", "theme.js")
+MODULES: Final = ("figure.js", "handles.js", "moves.js", "preview.js", "slide.js", "theme.js")
 _HERE: Final = Path(__file__).parent
 _PLOTLY: Final = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 

@@ -23,7 +23,7 @@ function tracesByUid(plot) {
   return found;
 }
 
-const points = (node) => [...node.querySelectorAll("path.point, .point > path")];
+export const points = (node) => [...node.querySelectorAll("path.point, .point > path")];
 
 function fade(view, spec, value) {
   for (const [uid, weight] of Object.entries(spec.weights)) dim(view, uid, weight > value);
@@ -167,9 +167,12 @@ function stretch(view, bars, point, x, y) {
   const bar = bars?.node && points(bars.node)[point];
   if (!bar) return;
   const [xaxis, yaxis] = axes(view, bars.trace);
-  const half = bars.trace.width / 2;
-  const [upper, lower] = [yaxis.d2p(y - half), yaxis.d2p(y + half)];
-  bar.setAttribute("d", `M${xaxis.d2p(0)},${upper}V${lower}H${xaxis.d2p(x)}V${upper}Z`);
+  bar.setAttribute("d", barPath(xaxis, yaxis, x, y, bars.trace.width));
+}
+
+export function barPath(xaxis, yaxis, x, y, width) {
+  const [upper, lower] = [yaxis.d2p(y - width / 2), yaxis.d2p(y + width / 2)];
+  return `M${xaxis.d2p(0)},${upper}V${lower}H${xaxis.d2p(x)}V${upper}Z`;
 }
 
 /** Three significant digits; where the handle stands for the server, what the server wrote: it rounds ties otherwise. */
@@ -241,8 +244,9 @@ function without(part, [name, ...rest]) {
   return { ...part, [name]: rest.length ? without(part[name], rest) : null };
 }
 
-const axes = (view, trace) =>
-  [trace.xaxis || "x", trace.yaxis || "y"].map((name) => view.layout[name[0] + "axis" + name.slice(1)]);
+export const axesOf = (layout, trace) =>
+  [trace.xaxis || "x", trace.yaxis || "y"].map((name) => layout[name[0] + "axis" + name.slice(1)]);
+const axes = (view, trace) => axesOf(view.layout, trace);
 
 const KINDS = { fade, components, sides, ride, words };
 

@@ -1,0 +1,75 @@
+"""What stands around a page is drawn once: before it, or behind the picture that answers a drag."""
+
+import time
+from typing import Any
+
+import pytest
+from streamlit.runtime.scriptrunner import StopException
+
+from pages._ui import picture_first
+
+
+@pytest.fixture(autouse=True)
+def _session(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(picture_first.state, "option", kept.get)
+    monkeypatch.setattr(picture_first.state, "set_option", kept.__setitem__)
+    monkeypatch.setattr(picture_first, "BREATH", 0.05)
+
+
+def run(log: list[str], *, sends: str = "chart", ends: type[BaseException] | None = None) -> float:
+    """Run a page that sends one figure and then its tabs, and return how long it took."""
+    began = time.monotonic()
+    with picture_first.around(lambda: log.append("sidebar")):
+        log.append("figure")
+        picture_first.sent(sends)
+        if ends is not None:
+            raise ends
+        picture_first.breathe()
+        log.append("tabs")
+    return time.monotonic() - began
+
+
+def test_without_a_drag_nothing_waits() -> None:
+    log: list[str] = []
+    assert run(log) < picture_first.BREATH
+    assert log == ["sidebar", "figure", "tabs"]
+
+
+def test_a_drag_is_answered_by_its_picture_and_the_next_run_is_like_any_other() -> None:
+    log: list[str] = []
+    picture_first.dragged("chart")
+    assert picture_first.answering()
+    assert run(log) >= picture_first.BREATH
+    assert log == ["figure", "sidebar", "tabs"]
+    assert not picture_first.answering()
+    log.clear()
+    assert run(log) < picture_first.BREATH
+    assert log == ["sidebar", "figure", "tabs"]
+
+
+def test_a_figure_in_a_tab_is_not_waited_for_before_it_is_there() -> None:
+    log: list[str] = []
+    picture_first.dragged("in a tab")
+    assert run(log) < picture_first.BREATH
+    assert log == ["figure", "sidebar", "tabs"]
+
+
+def test_a_page_that_stops_early_keeps_what_stands_around_it() -> None:
+    log: list[str] = []
+    picture_first.dragged("chart")
+    with pytest.raises(StopException):
+        run(log, ends=StopException)
+    assert log == ["figure", "sidebar"]
+
+
+def test_a_run_that_is_abandoned_draws_nothing_more() -> None:
+    log: list[str] = []
+    picture_first.dragged("chart")
+    with pytest.raises(KeyError):
+        run(log, ends=KeyError)
+    assert log == ["figure"]
+    log.clear()
+    # The next run draws its own, once.
+    run(log)
+    assert log.count("sidebar") == 1
