@@ -123,7 +123,7 @@ def _count(key: str, name: str) -> int:
 def payload(picture: Picture) -> dict[str, Any]:
     """Return what the browser needs of a picture; numeric arrays are packed, other values are plain."""
     return {
-        "figure": json.dumps(pack({"data": picture.traces, "layout": picture.layout}), allow_nan=False),
+        "figure": _text({"data": picture.traces, "layout": picture.layout}),
         "height": picture.height,
         "name": picture.name,
         "alt": picture.alt,
@@ -131,6 +131,14 @@ def payload(picture: Picture) -> dict[str, Any]:
         "regions": [pack(region) for region in picture.regions],
         "previews": [{"kind": preview.kind, **pack(preview)} for preview in picture.previews],
     }
+
+
+def _text(value: Any) -> str:
+    """Return `pack(value)` as JSON, without going through every number where all are finite."""
+    try:
+        return json.dumps(value, default=pack, allow_nan=False)
+    except ValueError:
+        return json.dumps(pack(value), allow_nan=False)
 
 
 def pack(value: Any) -> Any:

@@ -90,13 +90,13 @@ class Figure {
     const theme = readTheme(this.box);
     const figure = JSON.parse(data.figure);
     const look = JSON.stringify(theme) + drawnText(figure, data.previews);
-    const still = JSON.stringify(theme) + drawnText(stillPart(figure), data.previews);
     this.theme = theme;
     this.takeValues();
     this.makeRegions();
     const before = this.spec;
     this.spec = this.dressed(figure);
     if (look !== this.look) {
+      const still = JSON.stringify(theme) + drawnText(stillPart(figure), data.previews);
       if (still === this.still) this.move(before);
       else await this.plotly(Plotly);
       if (this.closed) return;
