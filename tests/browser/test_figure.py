@@ -279,3 +279,50 @@ def test_figures_follow_the_width(demo: Session) -> None:
           return plot.getBoundingClientRect().left + axis._offset + axis.d2p(300); }}"""
     )
     assert abs(rule["x"] + 1 - axis) <= 1
+
+
+AXES: dict[str, Any] = {"xaxis": {"range": [0, 1]}, "yaxis": {"range": [0, 1]}}
+LINE: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1]}
+BAR: dict[str, Any] = {
+    "type": "bar",
+    "orientation": "h",
+    "width": 0.5,
+    "textposition": "none",
+    "x": [1, 2],
+    "y": [0, 1],
+}
+PART = """async ([first, second, layout]) => {
+  const address = performance.getEntriesByType('resource').map((e) => e.name).find((name) => name.endsWith('moves.js'));
+  const { stillPart } = await import(address);
+  const part = (trace) => JSON.stringify(stillPart({ data: [trace], layout }));
+  return part(first) === part(second);
+}"""
+
+
+CHANGES: tuple[tuple[dict[str, Any], dict[str, Any], dict[str, Any], bool], ...] = (
+    (LINE, {"y": [0, 0.5]}, AXES, True),
+    (LINE, {"x": [0, 0.5, 1], "y": [0, 0.1, 1]}, AXES, True),
+    (LINE | {"fill": "toself"}, {"y": [1, 0]}, AXES, True),
+    (LINE | {"mode": "markers"}, {"x": [0.2, 0.3]}, AXES, True),
+    (BAR, {"x": [2, 1]}, AXES, True),
+    (LINE | {"mode": "text", "text": ["a", "b"]}, {"text": ["c", "d"]}, AXES, True),
+    # What the library would place, or would draw otherwise.
+    (LINE, {"y": [0, 0.5]}, AXES | {"yaxis": {}}, False),
+    (LINE, {"line": {"color": "red"}}, AXES, False),
+    (LINE | {"line": {"shape": "hv"}}, {"y": [1, 0]}, AXES, False),
+    (LINE | {"fill": "tonexty"}, {"y": [1, 0]}, AXES, False),
+    ({name: LINE[name] for name in ("type", "x", "y")}, {"y": [1, 0]}, AXES, False),
+    (LINE | {"mode": "markers"}, {"x": [0.2], "y": [0.1]}, AXES, False),
+    (LINE | {"error_y": {"array": [1, 1]}}, {"y": [1, 0]}, AXES, False),
+    (LINE | {"mode": "text", "text": ["a", "b"]}, {"x": [1, 0]}, AXES, False),
+    (LINE | {"mode": "text", "text": ["a", "b"]}, {"text": ["<b>a</b>", "b"]}, AXES, False),
+    (BAR | {"textposition": "outside"}, {"x": [2, 1]}, AXES, False),
+    ({name: BAR[name] for name in BAR if name != "orientation"}, {"x": [2, 1]}, AXES, False),
+    (LINE | {"type": "scattergl"}, {"y": [1, 0]}, AXES, False),
+)
+"""A trace, what changes of it, the axes, and whether that can be done in place."""
+
+
+def test_only_what_can_be_moved_in_place_is(demo: Session) -> None:
+    for trace, change, layout, moves in CHANGES:
+        assert demo.page.evaluate(PART, [trace, trace | change, layout]) is moves, (trace, change)

@@ -151,7 +151,7 @@ class Figure {
     if (layout.hoverlabel) layout.hoverlabel.font = { ...layout.hoverlabel.font, family: font };
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
     layout.autosize = true;
-    return { data: data.map(whole), layout };
+    return whole({ data, layout });
   }
 
   listen() {

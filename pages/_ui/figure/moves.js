@@ -4,23 +4,26 @@ import { axesOf, barPath, points } from "./preview.js";
 
 const MOVING = ["x", "y", "text", "customdata", "hovertemplate"];
 
-/** Lines, outlines, points and horizontal bars can be moved; words only where they stand. */
-function canMove(trace) {
-  const { type, mode = "", fill = "none", x, y } = trace;
-  if (!Array.isArray(x) || !Array.isArray(y)) return false;
-  if (type === "bar") return trace.orientation === "h" && typeof trace.width === "number";
-  return type === "scatter" && ["none", "toself"].includes(fill) && !(mode.includes("text") && String(trace.text).includes("<"));
+/** Straight lines, outlines, points and plain horizontal bars can be moved, words only where they stand; on axes that stay. */
+function canMove(trace, layout) {
+  const { type, mode, fill = "none", x, y } = trace;
+  if (!Array.isArray(x) || !Array.isArray(y) || trace.error_x || trace.error_y) return false;
+  if (axesOf(layout, trace).some((axis) => axis?.range?.length !== 2)) return false;
+  if (type === "bar")
+    return trace.orientation === "h" && typeof trace.width === "number" && trace.textposition === "none" && !trace.base;
+  if (type !== "scatter" || !mode || !["none", "toself"].includes(fill)) return false;
+  return (trace.line?.shape ?? "linear") === "linear" && !(mode.includes("text") && String(trace.text).includes("<"));
 }
 
-/** A line that can be moved is drawn through all its points, so that moving and drawing show the same. */
-export function whole(trace) {
-  const lines = canMove(trace) && trace.mode?.includes("lines");
-  return lines ? { ...trace, line: { ...trace.line, simplify: false } } : trace;
+/** A figure whose lines that can be moved are drawn through all their points, so that moving and drawing show the same. */
+export function whole({ data, layout }) {
+  const drawn = (trace) => (canMove(trace, layout) ? { ...trace, line: { ...trace.line, simplify: false } } : trace);
+  return { data: data.map((trace) => (trace.mode?.includes("lines") ? drawn(trace) : trace)), layout };
 }
 
 /** A trace without what may move; of points the number stays, of words the places. */
-function still(trace) {
-  if (!canMove(trace)) return trace;
+function still(trace, layout) {
+  if (!canMove(trace, layout)) return trace;
   const { mode = "", type, x, y } = trace;
   const rest = Object.fromEntries(Object.entries(trace).filter(([name]) => !MOVING.includes(name)));
   if (mode.includes("text")) return { ...rest, x, y };
@@ -28,7 +31,7 @@ function still(trace) {
 }
 
 /** The figure without what may move: two figures with the same one differ in that alone. */
-export const stillPart = (figure) => ({ ...figure, data: figure.data.map(still) });
+export const stillPart = ({ data, layout }) => ({ layout, data: data.map((trace) => still(trace, layout)) });
 
 /** Move what the plot shows of figure `before` to where `figure`, which has the same still part, has it. */
 export function move(plot, before, figure) {
@@ -37,7 +40,7 @@ export function move(plot, before, figure) {
   for (const node of plot.querySelectorAll("g.trace")) nodes.set(node.__data__?.[0]?.trace?.index, node);
   figure.data.forEach((trace, index) => {
     const node = nodes.get(index);
-    if (!node || !canMove(trace) || JSON.stringify(trace) === JSON.stringify(before.data[index])) return;
+    if (!node || !canMove(trace, figure.layout) || JSON.stringify(trace) === JSON.stringify(before.data[index])) return;
     const [xaxis, yaxis] = axesOf(layout, trace);
     const { mode = "", type, x, y } = trace;
     const at = (i) => `${xaxis.d2p(x[i])},${yaxis.d2p(y[i])}`;
