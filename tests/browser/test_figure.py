@@ -176,6 +176,7 @@ def test_keys_are_all_counted_and_escape_takes_a_drag_back(demo: Session) -> Non
     # The twin field moves the handle.
     demo.number("number_tau_dim").fill("90")
     demo.number("number_tau_dim").press("Enter")
+    page.locator('.handle[aria-label="Largest domain"][aria-valuenow="90"]').wait_for()
     demo.idle()
     assert value(page, "Largest domain") == answered(page)[0] == 90
     handle(page, "Largest domain").focus()
