@@ -237,5 +237,22 @@ class Words:
     kind: ClassVar[str] = "words"
 
 
-Preview = Fade | Components | Sides | Ride | Words
+@dataclass(frozen=True)
+class Dodge:
+    """Preview: notes step aside, up or down, while the horizontal rule of `handle` would strike them through.
+
+    Parameters
+    ----------
+    handle : str
+        Name of a handle that moves along y.
+    notes : tuple of int
+        Which of the layout's annotations.
+    """
+
+    handle: str
+    notes: tuple[int, ...]
+    kind: ClassVar[str] = "dodge"
+
+
+Preview = Fade | Components | Sides | Ride | Words | Dodge
 """What the browser shows at frame rate while a handle moves, before the server answers."""

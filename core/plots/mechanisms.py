@@ -10,7 +10,7 @@ import pandas as pd
 
 from core import limits
 from core.plots.flags import Points, name_points
-from core.plots.interaction import Condition, Handle, Region, Sides, Words
+from core.plots.interaction import Condition, Dodge, Handle, Region, Sides, Words
 from core.plots.palette import DPN, LOOKS, OPT
 from core.plots.template import Mark, Picture, axis, bare, escape, heading, label, note, panel, percent, shorten, sig
 from core.plots.template import layout as sheet
@@ -149,7 +149,7 @@ def plot_mechanisms(view: MechanismView) -> Picture:
         alt=f"{view.choices.count('OPT')} of {len(view.names)} {view.what} are optimised.",
         handles=_handles(view, low, bottom),
         regions=(region,) if view.thresholds else (),
-        previews=(*_sides(view), *_too_large(view)),
+        previews=(*_sides(view), *_too_large(view), *_dodging(view, len(bar_notes), len(labels))),
         table=table_mechanisms(view),
     )  # fmt: skip
 
@@ -345,6 +345,12 @@ def _too_large(view: MechanismView) -> tuple[Words, ...]:
         for row, k in enumerate(view.rows)
         if math.isnan(view.regrets[k])
     )
+
+
+def _dodging(view: MechanismView, before: int, count: int) -> tuple[Dodge, ...]:
+    """Let the labels of points step aside for the score threshold, wherever it stands."""
+    first = _HEADS + before
+    return (Dodge("tau_dpn", tuple(range(first, first + count))),) if view.thresholds else ()
 
 
 def _unsolved(view: MechanismView, k: int) -> str:

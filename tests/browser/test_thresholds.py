@@ -126,6 +126,38 @@ def test_what_is_moved_in_place_is_what_is_drawn_later(no_refit: Session) -> Non
     assert differing(moved, drawn) < 10
 
 
+def test_a_label_steps_aside_for_the_score_threshold(no_refit: Session) -> None:
+    app, page = no_refit.open(f"/mechanisms{SMALL}&tau_dpn=0.9"), no_refit.page
+    app.idle()
+    x, y = grab(page, DPN_THRESHOLD)
+    struck, stepped = set(), set()
+    for step in range(45):
+        page.mouse.move(x, y + 6 * step)
+        page.wait_for_timeout(140)  # the step is a transition
+        for name, at, rule, shift in page.evaluate(LABELS):
+            if abs(at - rule) < 4:
+                struck.add(name)
+            if shift:
+                stepped.add(name)
+    page.mouse.up()
+    assert stepped
+    assert not struck
+
+
+LABELS = """() => {
+  const rules = [...document.querySelectorAll('.figure .rule')].map((rule) => rule.getBoundingClientRect());
+  const rule = rules.find((box) => box.width > box.height);
+  const over = [];
+  for (const note of document.querySelectorAll('.figure .annotation')) {
+    const word = note.querySelector('.annotation-text'), box = word.getBoundingClientRect();
+    const shift = new DOMMatrix(getComputedStyle(note).transform).f;
+    if (box.right < rule.right) over.push([word.textContent, box.y + box.height / 2, rule.y, shift]);
+  }
+  return over;
+}"""
+"""Text, middle and step aside of every label over the rule, and where the rule is."""
+
+
 def picture_of(figure: Any) -> Image.Image:
     return Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
 

@@ -2,6 +2,7 @@
 
 export const FAINT = 0.1; // opacity of what a threshold has removed
 const HULL = 0.15; // opacity of the outline around a group
+const CLEAR = 1; // px between a rule and a note that steps aside for it
 const SVG = "http://www.w3.org/2000/svg";
 const DIGITS = new Intl.NumberFormat("en-US", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
@@ -162,6 +163,32 @@ function words(view, spec, value) {
   if (word) word.textContent = value >= spec.value ? spec.above : spec.below;
 }
 
+function dodge(view, spec, value) {
+  const { axis } = view.handle(spec.handle);
+  const rule = axis._offset + axis.d2p(value);
+  for (const index of spec.notes) {
+    const note = view.note(index);
+    if (note) note.closest(".annotation").style.transform = `translateY(${aside(note, rule)}px)`;
+  }
+}
+
+/** Pixels by which a note steps away from a horizontal rule, to the side on which its middle is. */
+function aside(note, rule) {
+  const box = note.closest(".annotation-text-g").getBBox();
+  const [middle, half] = [box.y + box.height / 2, box.height / 2 + CLEAR];
+  const away = middle - rule;
+  return Math.abs(away) < half ? (away > 0 ? half - away : -half - away) : 0;
+}
+
+/** How far notes have stepped aside, by their index, for a download. */
+export function dodged(figure) {
+  const notes = figure.data.previews.filter((spec) => spec.kind === "dodge").flatMap((spec) => spec.notes);
+  const shift = (index) => parseFloat(noteOf(figure, index)?.closest(".annotation").style.transform.slice(11)) || 0;
+  return new Map(notes.map((index) => [index, shift(index)]));
+}
+
+const noteOf = (figure, index) => figure.plot.querySelector(`.annotation[data-index="${index}"] .annotation-text`);
+
 /** A horizontal bar from 0 to x; one of no length is drawn without its sides, so its path is made anew. */
 function stretch(view, bars, point, x, y) {
   const bar = bars?.node && points(bars.node)[point];
@@ -221,6 +248,7 @@ const OWNED = {
     [spec.trace, "y"],
   ],
   words: () => [],
+  dodge: () => [],
 };
 
 /** A figure as text, without what its previews set: where nothing else changes, nothing is drawn anew. */
@@ -248,7 +276,7 @@ export const axesOf = (layout, trace) =>
   [trace.xaxis || "x", trace.yaxis || "y"].map((name) => layout[name[0] + "axis" + name.slice(1)]);
 const axes = (view, trace) => axesOf(view.layout, trace);
 
-const KINDS = { fade, components, sides, ride, words };
+const KINDS = { fade, components, sides, ride, words, dodge };
 
 /** Show every preview for the values at which the handles stand now. */
 export function showPreviews(figure) {
@@ -259,7 +287,8 @@ export function showPreviews(figure) {
     layout: figure.plot._fullLayout,
     tokens: figure.theme.tokens,
     hulls: figure.hulls,
-    note: (index) => figure.plot.querySelector(`.annotation[data-index="${index}"] .annotation-text`),
+    note: (index) => noteOf(figure, index),
+    handle: (name) => figure.handles.get(name),
     value: (name) => figure.handles.get(name)?.value,
     rest: (name) => figure.handles.get(name)?.spec.value,
   };

@@ -1,7 +1,7 @@
 // A slide-sized download. An image sees neither the page's font nor the handles: both are put into the figure first.
 
 import { flagText } from "./handles.js";
-import { FAINT, faded, hullTraces } from "./preview.js";
+import { FAINT, dodged, faded, hullTraces } from "./preview.js";
 import { resolve } from "./theme.js";
 
 const SCALE = 8 / 3; // 960 x 540 points become 2560 x 1440 pixels
@@ -95,6 +95,7 @@ export function download(Plotly, figure, format) {
   const { tokens } = figure.theme;
   const { data, layout } = structuredClone(figure.spec);
   const faint = faded(figure);
+  const aside = dodged(figure);
   for (const trace of data) if (faint.has(trace.uid)) trace.opacity = FAINT;
   const handles = [...figure.handles.values()];
   const { regions } = figure.data;
@@ -114,7 +115,7 @@ export function download(Plotly, figure, format) {
       ...handles.map((handle) => rule(handle, tokens)),
     ],
     annotations: [
-      ...(layout.annotations || []),
+      ...(layout.annotations || []).map((note, i) => (aside.get(i) ? { ...note, yshift: (note.yshift || 0) - aside.get(i) } : note)),
       ...labelled.map((region) => word(figure, region, tokens)),
       ...handles.map((handle) => flag(handle, tokens)),
     ],
