@@ -183,6 +183,8 @@ def shut(*ends: socket.socket) -> None:
             end.shutdown(socket.SHUT_RDWR)
 
 
+DRAWS = """(question) => document.querySelector('[data-testid="stApp"]').dataset.testScriptState !== 'notRunning'
+  || document.querySelector('h1')?.innerText.includes(question)"""
 STATE = "document.querySelector('[data-testid=\"stApp\"]').dataset.testConnectionState"
 WATCH = f"""() => {{
   window.lost = 0;
@@ -242,6 +244,8 @@ def test_a_browser_that_reconnects_finds_its_session(browser: Any, line: Line) -
     for delay in (50, 150, 300, 500, 800):  # milliseconds into the drawing of another page
         for name, question in (("Budget", "How is the privacy budget spent?"), ("Dependencies", "Which attributes")):
             person.page.get_by_role("link", name=name, exact=True).click()
+            # From when the server draws: what never left the browser is no part of this.
+            person.page.wait_for_function(DRAWS, arg=question)
             person.page.wait_for_timeout(delay)
             cut_and_wait(person, line)
             assert question in person.page.inner_text("h1")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from typing import Any
 from urllib.parse import parse_qs, quote, urlparse
 
@@ -10,7 +11,7 @@ import pytest
 from PIL import Image
 
 from core.plots.palette import DPN, OPT
-from tests.browser.conftest import Session
+from tests.browser.conftest import Session, idle
 from tests.browser.test_figure import drag, fills, grab, handle, mark, marked, rgb, value
 
 DIM, DPN_THRESHOLD, EPSILON = "Largest domain (tau_dim)", "Score threshold (tau_dpn)", "Total privacy budget (epsilon)"
@@ -75,7 +76,7 @@ def test_both_thresholds_of_the_choice_are_dragged_on_the_chart(no_refit: Sessio
 )
 def test_what_a_drag_shows_is_the_answer(no_refit: Session, path: str, label: str, dx: int, dy: int) -> None:
     app, page = no_refit.open(path), no_refit.page
-    app.idle()
+    idle(page, quiet=1.5)
     shown = page.locator(".figure[data-ready]").first
     draws = shown.get_attribute("data-ready")
     at_first = picture_of(shown)
@@ -86,6 +87,9 @@ def test_what_a_drag_shows_is_the_answer(no_refit: Session, path: str, label: st
     assert differing(at_first, foretold) > 200
     page.mouse.up()
     app.idle()
+    end = time.monotonic() + 10
+    while differing(foretold, picture_of(shown)) >= 30 and time.monotonic() < end:
+        page.wait_for_timeout(200)
     assert differing(foretold, picture_of(shown)) < 30
     assert shown.get_attribute("data-ready") == draws, "the browser drew anew what it showed already"
 
