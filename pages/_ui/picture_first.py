@@ -54,7 +54,10 @@ def around(draw: Callable[[], None]) -> Iterator[None]:
     except StopException:  # a page may end early, and still has something around it
         rest()
         raise
-    rest()
+    else:
+        rest()
+    finally:  # the run that abandons this one is no answer to this drag
+        _forget()
 
 
 def breathe() -> None:
@@ -66,9 +69,12 @@ def breathe() -> None:
 
 def rest() -> None:
     """Draw what is left of what stands around the page."""
-    state.set_option(_DRAGGED, None)
-    state.set_option(_DRAWING, False)
     draw = state.option(_REST)
-    state.set_option(_REST, None)
+    _forget()
     if draw is not None:
         draw()
+
+
+def _forget() -> None:
+    for name in (_DRAGGED, _DRAWING, _REST):
+        state.set_option(name, None)
