@@ -327,3 +327,29 @@ CHANGES: tuple[tuple[dict[str, Any], dict[str, Any], dict[str, Any], bool], ...]
 def test_only_what_can_be_moved_in_place_is(demo: Session) -> None:
     for trace, change, layout, moves in CHANGES:
         assert demo.page.evaluate(PART, [trace, trace | change, layout]) is moves, (trace, change)
+
+
+OVERTAKEN = """async ([turns]) => {
+  const loaded = performance.getEntriesByType('resource').map((entry) => entry.name);
+  const plotly = loaded.find((name) => name.includes('plotly.min'));
+  const { show, close } = await import(loaded.find((name) => name.endsWith('figure.js')));
+  const parent = document.createElement('div');
+  parent.innerHTML = '<div class="figure"></div>';
+  document.body.append(parent);
+  const figure = JSON.stringify({ data: [{ type: 'scatter', x: [0, 1], y: [0, 1] }], layout: {} });
+  const rest = { figure, plotly, height: 200, name: 'line', handles: [], regions: [], previews: [], ack: 0, picks: 0 };
+  for (const turn of turns) show(parent, { ...rest, turn, alt: `figure ${turn}` }, () => undefined);
+  const until = performance.now() + 10000;
+  while (!parent.querySelector('.figure').dataset.ready && performance.now() < until)
+    await new Promise((done) => setTimeout(done, 20));
+  const shown = parent.querySelector('.plot').getAttribute('aria-label');
+  close(parent);
+  parent.remove();
+  return shown;
+}"""
+
+
+@pytest.mark.parametrize("turns", [[1, 2], [2, 1], [1, 3, 2]])
+def test_a_figure_that_was_overtaken_is_not_shown(demo: Session, turns: list[int]) -> None:
+    # While the component loads, the framework may hand over an older figure after a newer one.
+    assert demo.page.evaluate(OVERTAKEN, [turns]) == f"figure {max(turns)}"

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import json
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -92,17 +93,17 @@ def figure(
         if on_pick is not None:
             on_pick(picked(key))
 
+    data = payload(picture) | {
+        "ack": _count(key, "drag"),
+        "picks": _count(key, "pick"),
+        "live": live,
+        "plotly": served.plotly,
+        "module": served.module,
+    }
     _component(
         key=key,
         height=picture.height,
-        data=payload(picture)
-        | {
-            "ack": _count(key, "drag"),
-            "picks": _count(key, "pick"),
-            "live": live,
-            "plotly": served.plotly,
-            "module": served.module,
-        },
+        data=data | {"turn": _turn(key, data)},
         default={"drag": {"n": 0}, "pick": {"n": 0}},
         on_drag_change=dragged,
         on_pick_change=chosen,
@@ -118,6 +119,17 @@ def picked(key: str) -> Any:
 def _count(key: str, name: str) -> int:
     count = state.component(key, name).get("n", 0)
     return int(count) if isinstance(count, int | float) else 0
+
+
+def _turn(key: str, data: dict[str, Any]) -> int:
+    """Return a number that grows whenever the figure `key` changes: the browser may be handed an older one later."""
+    content, name = hash(repr(data)), f"turn_{key}"
+    before, turn = state.option(name, (None, 0))
+    if content != before:
+        # The clock, not a count: the server may have been started again since the browser drew the figure.
+        turn = max(turn + 1, time.time_ns() // 1_000_000)
+        state.set_option(name, (content, turn))
+    return int(turn)
 
 
 def payload(picture: Picture) -> dict[str, Any]:

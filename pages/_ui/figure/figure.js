@@ -70,8 +70,9 @@ class Figure {
     }
   }
 
-  /** Take what Python sent; drawings are done one after the other and only the newest is done. */
+  /** Take what Python sent, unless a newer figure overtook it; drawings are done one after the other, the newest only. */
   update(data, post) {
+    if (data.turn < this.data.turn) return;
     this.data = data;
     this.post = post;
     const turn = (this.turn = (this.turn || 0) + 1);
