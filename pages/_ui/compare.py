@@ -16,7 +16,7 @@ from core.pipeline import Progress
 from core.plots.comparison import plot_grouping, plot_pairs
 from core.plots.comparison_words import explain_comparison, table_comparison, table_knobs
 from core.plots.template import percent, sig
-from pages._ui import cache, figure, late, outputs, soon, state, text
+from pages._ui import cache, figure, late, outputs, picture_first, soon, state, text
 
 PRESENT: Final = "the present"
 _LABELS: Final = {name: words.label for name, words in text.KNOBS.items()} | {"attributes": "Columns"}
@@ -74,8 +74,9 @@ def beside() -> None:
         soon.attempt(f"design of {PRESENT}", present.token, present.design)
     found = _compared(sides)
     pinned = [side for side in sides if side.name != PRESENT]
-    with st.container(key="beside", gap=None):
-        st.html("".join(_row(side, found, first=side is sides[0], against=sides[1].name) for side in pinned))
+    rows = "".join(_row(side, found, first=side is sides[0], against=sides[1].name) for side in pinned)
+    place = st.container(key="beside", gap=None)
+    picture_first.later(lambda: place.html(rows))
 
 
 def _compared(sides: tuple[_Side, ...]) -> Comparison | None:

@@ -75,11 +75,9 @@ def head(question: str, lede: str, strip: Sequence[Metric] = EMPTY_STRIP) -> Non
         f"<div><dt>{html.escape(m.label)}</dt><dd>{html.escape(m.value)}<small>{html.escape(m.note)}</small></dd></div>"
         for m in strip
     )
-    with st.container(height=HEAD_HEIGHT, border=False, key="head"):
-        st.html(
-            f'<h1 class="question">{html.escape(question)}</h1><p class="lede">{_rich(lede)}</p>'
-            f'<dl class="strip">{entries}</dl>'
-        )
+    place = st.container(height=HEAD_HEIGHT, border=False, key="head")
+    words = f'<h1 class="question">{html.escape(question)}</h1><p class="lede">{_rich(lede)}</p>'
+    picture_first.later(lambda: place.html(f'{words}<dl class="strip">{entries}</dl>'))
 
 
 def bench() -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -179,7 +177,6 @@ def tabs(
     name : str
         File name of the CSV, without ending.
     """
-    picture_first.breathe()
     parts: dict[str, Callable[[], None]] = dict(first or {})
     if numbers is not None:
         parts["Numbers"] = lambda: table(numbers, name=name)

@@ -2,7 +2,7 @@
 
 Server and browser share the machine of whoever tries the app, and both hold everything up while they work: the browser
 draws each element that arrives, in the order of arrival, before it draws the picture. So the run that answers a drag
-sends the sidebar, which a drag hardly changes, and the tabs after a short breath.
+takes a short breath behind the picture, and sends head, sidebar, controls and tabs after it.
 """
 
 import time
@@ -17,7 +17,6 @@ from pages._ui import state
 BREATH: Final = 0.1
 """Seconds in which a browser draws a picture; measured by `tests/benchmarks/latency`, where more gains nothing."""
 _DRAGGED: Final = "dragged"
-_DRAWING: Final = "drawing"
 _REST: Final = "rest"
 
 
@@ -28,13 +27,7 @@ def dragged(key: str) -> None:
 
 def answering() -> bool:
     """Return whether this run answers a drag and its picture was not sent yet."""
-    return bool(state.option(_DRAGGED)) and not state.option(_DRAWING)
-
-
-def sent(key: str) -> None:
-    """Note that the figure `key` was sent."""
-    if state.option(_DRAGGED) == key:
-        state.set_option(_DRAWING, True)
+    return bool(state.option(_DRAGGED))
 
 
 @contextmanager
@@ -44,11 +37,10 @@ def around(draw: Callable[[], None]) -> Iterator[None]:
     Parameters
     ----------
     draw : callable
-        Draws it; called exactly once unless a newer change ends the run first.
+        Draws it, wherever it is called from; called exactly once unless a newer change ends the run first.
     """
-    state.set_option(_REST, draw)
-    if not state.option(_DRAGGED):
-        rest()
+    state.set_option(_REST, [])
+    later(draw)
     try:
         yield
     except StopException:  # a page may end early, and still has something around it
@@ -60,21 +52,30 @@ def around(draw: Callable[[], None]) -> Iterator[None]:
         _forget()
 
 
-def breathe() -> None:
-    """Let the browser draw the picture, if it answers a drag and was just sent, then go on with the rest."""
-    if state.option(_DRAWING):
+def later(draw: Callable[[], None]) -> None:
+    """Call `draw` now, or where a drag is answered behind the picture; it must not depend on where it is called."""
+    waiting = state.option(_REST)
+    if answering() and waiting is not None:
+        waiting.append(draw)
+    else:
+        draw()
+
+
+def sent(key: str) -> None:
+    """Note that the figure `key` was sent: if it answers a drag, let the browser draw it, then draw what waited."""
+    if state.option(_DRAGGED) == key:
         time.sleep(BREATH)
-    rest()
+        rest()
 
 
 def rest() -> None:
-    """Draw what is left of what stands around the page."""
-    draw = state.option(_REST)
+    """Draw what waited for the picture."""
+    waiting = state.option(_REST) or ()
     _forget()
-    if draw is not None:
+    for draw in waiting:
         draw()
 
 
 def _forget() -> None:
-    for name in (_DRAGGED, _DRAWING, _REST):
-        state.set_option(name, None)
+    state.set_option(_DRAGGED, None)
+    state.set_option(_REST, None)

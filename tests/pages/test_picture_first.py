@@ -22,10 +22,9 @@ def run(log: list[str], *, sends: str = "chart", ends: type[BaseException] | Non
     began = time.monotonic()
     with picture_first.around(lambda: log.append("sidebar")):
         log.append("figure")
-        picture_first.sent(sends)
         if ends is not None:
             raise ends
-        picture_first.breathe()
+        picture_first.sent(sends)
         log.append("tabs")
     return time.monotonic() - began
 
@@ -48,11 +47,23 @@ def test_a_drag_is_answered_by_its_picture_and_the_next_run_is_like_any_other() 
     assert log == ["sidebar", "figure", "tabs"]
 
 
-def test_a_figure_in_a_tab_is_not_waited_for_before_it_is_there() -> None:
+def test_a_figure_that_is_not_there_any_more_is_not_waited_for() -> None:
     log: list[str] = []
-    picture_first.dragged("in a tab")
+    picture_first.dragged("of another page")
     assert run(log) < picture_first.BREATH
-    assert log == ["figure", "sidebar", "tabs"]
+    assert log == ["figure", "tabs", "sidebar"]
+
+
+def test_what_stands_before_the_picture_is_drawn_behind_it_in_order() -> None:
+    log: list[str] = []
+    picture_first.later(lambda: log.append("no page"))
+    picture_first.dragged("chart")
+    with picture_first.around(lambda: log.append("sidebar")):
+        picture_first.later(lambda: log.append("head"))
+        log.append("figure")
+        picture_first.sent("chart")
+        picture_first.later(lambda: log.append("at once"))
+    assert log == ["no page", "figure", "sidebar", "head", "at once"]
 
 
 def test_a_page_that_stops_early_keeps_what_stands_around_it() -> None:
