@@ -40,6 +40,27 @@ def coloured(page: Any) -> int:
     )
 
 
+LINKS = """(() => {
+  window.seen = [];
+  const look = () => {
+    const traces = [...document.querySelectorAll('.st-key-dependence g.trace.scatter')];
+    if (traces.length) window.seen.push(traces.filter((trace) => getComputedStyle(trace).opacity > 0.5).length);
+    requestAnimationFrame(look);
+  };
+  look();
+})()"""
+
+
+def test_links_below_the_threshold_do_not_flash_when_the_page_opens(app: Session) -> None:
+    app.page.add_init_script(LINKS)
+    app.open("/dependencies?data=adult&rule=DPN")
+    app.page.locator(f"{FIGURE}[data-ready]").wait_for()
+    app.page.wait_for_timeout(400)
+    seen = app.page.evaluate("window.seen")
+    assert max(seen) == seen[-1]
+    assert seen[-1] > 0
+
+
 def test_groups_follow_the_threshold_before_the_server_answers(page: Any, app: Session) -> None:
     before, place = coloured(page), page.locator(FIGURE).bounding_box()
     page.evaluate("[...document.querySelectorAll('.st-key-dependence .main-svg')].at(-1).marked = true")

@@ -33,7 +33,9 @@ function fade(view, spec, value) {
 function dim(view, uid, shown) {
   const node = view.traces.get(uid)?.node;
   if (!node) return null;
-  node.classList.add("fading");
+  // Only what changes takes its time; what is drawn the first time is there at once.
+  if (node.dataset.shown && node.dataset.shown !== String(shown)) node.classList.add("fading");
+  node.dataset.shown = shown;
   node.style.opacity = shown ? 1 : FAINT;
   return node;
 }
