@@ -247,8 +247,19 @@ def test_dark_theme_and_a_change_of_theme(session: Callable[..., Session]) -> No
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.wait_for_function(f"{heading} === '{rgb('#17222B')}'")
     assert fills(page, "graph", "nodes") == expected_groups(0.1, "light")
-    fading = "getComputedStyle(document.querySelector('.figure .fading')).transitionDuration"
-    assert page.evaluate(fading) in ("0s", "1e-05s")
+
+
+@pytest.mark.parametrize("motion, lasts", [("reduce", ("0s", "1e-05s")), ("no-preference", ("0.15s",))])
+def test_what_a_threshold_removes_fades_unless_motion_is_unwanted(
+    session: Callable[..., Session], motion: str, lasts: tuple[str, ...]
+) -> None:
+    page = session(DEMO, reduced_motion=motion).open().page
+    assert page.locator(".figure .fading").count() == 0
+    handle(page, "Grouping threshold").focus()
+    page.keyboard.press("End")
+    fading = page.locator(".figure .fading")
+    fading.first.wait_for()
+    assert fading.first.evaluate("(link) => getComputedStyle(link).transitionDuration") in lasts
 
 
 def test_touch(session: Callable[..., Session]) -> None:
