@@ -79,11 +79,12 @@ def plot_groups(view: Dependence, tau: float, *, picked: Sequence[int] = ()) -> 
 
 
 def tau_range(view: Dependence, tau: float) -> tuple[float, float]:
-    """Return the ends of the threshold axis: around every step, the noise floor and the threshold itself."""
-    marks = [*view.staircase.thresholds.tolist(), *([view.floor.maximum] if view.floor else []), 0.1, tau]
+    """Return the ends of the threshold axis: around every step and the noise floor, and a threshold typed beyond."""
+    marks = [*view.staircase.thresholds.tolist(), *([view.floor.maximum] if view.floor else []), 0.1]
     seen = [m for m in marks if m > 0]
-    low = max(_LEAST_TAU, 0.7 * min(seen)) if tau > 0 else _LEAST_TAU
-    return low, min(1.0, max(0.3, 1.25 * max(seen)))
+    low, high = max(_LEAST_TAU, 0.7 * min(seen)), min(1.0, max(0.3, 1.25 * max(seen)))
+    # Dragged within it a threshold leaves the axis as it is.
+    return low if tau >= low else max(_LEAST_TAU, 0.7 * tau), high if tau <= high else min(1.0, 1.25 * tau)
 
 
 def tau_digits(tau: float) -> int:

@@ -153,7 +153,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Sides:
-    """Preview: the points of a trace change colour and symbol as thresholds pass them.
+    """Preview: the points of a trace change colour, symbol and size as thresholds pass them.
 
     Parameters
     ----------
@@ -165,6 +165,8 @@ class Sides:
         Colour and symbol ('circle', 'diamond', 'square', 'triangle-up') on each side; bars take the colour only.
     order : tuple of int
         Which point of `conditions` the k-th drawn point is; empty means the same order.
+    sizes : tuple of float
+        Diameter on each side, in px, inside first; empty where it stays.
     """
 
     trace: str
@@ -172,6 +174,7 @@ class Sides:
     inside: tuple[str, str]
     outside: tuple[str, str]
     order: tuple[int, ...] = ()
+    sizes: tuple[float, ...] = ()
     kind: ClassVar[str] = "sides"
 
 

@@ -44,6 +44,8 @@ _REGION: Final = "rgba(213, 94, 0, 0.13)"
 _HEADS: Final = 2
 """Headings before the notes of the bars, of which every row has two: its name and what was saved."""
 _TOO_LARGE: Final = "over tau_dim"
+_POINT_SIZES: Final = (18.0, 15.0)
+"""Diameters of a diamond (OPT) and of a circle (DPN), which look the same size."""
 _LARGEST: Final = 1e9
 """Domain sizes are drawn up to here."""
 
@@ -184,8 +186,10 @@ def _handles(view: MechanismView, low: float, bottom: float) -> tuple[Handle, ..
 
 
 def _size_range(view: MechanismView) -> tuple[float, float]:
-    largest = max(max(view.sizes, default=10), view.tau_dim if view.thresholds else 1, 10)
-    return 1.6 if min(view.sizes, default=2) > 1 else 0.8, 1.9 * min(float(largest), _LARGEST)
+    """Return the ends of the axis: around every size and wherever tau_dim may be dragged, so that it stays."""
+    most = 1.15 * limits.TAU_DIM.high if view.thresholds else 0.0
+    largest = min(float(max(view.sizes, default=10)), _LARGEST)
+    return 1.6 if min(view.sizes, default=2) > 1 else 0.8, max(1.9 * largest, most, 19.0)
 
 
 def _ticks(low: float, high: float) -> list[int]:
@@ -213,7 +217,7 @@ def _scatter(view: MechanismView, ends: tuple[float, float], bottom: float) -> t
         ],
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {
-            "size": [18 if look.symbol == "diamond" else 15 for look in looks],
+            "size": [_POINT_SIZES[look.symbol != "diamond"] for look in looks],
             "symbol": [look.symbol for look in looks],
             "color": [look.colour for look in looks],
             "opacity": 1,
@@ -288,7 +292,7 @@ def _sides(view: MechanismView) -> tuple[Sides, ...]:
     if not rules:
         return ()
     return (
-        Sides("groups", rules, inside, outside, order=tuple(view.drawn)),
+        Sides("groups", rules, inside, outside, order=tuple(view.drawn), sizes=_POINT_SIZES),
         Sides("bars", rules, inside, outside, order=tuple(view.rows)),
     )
 

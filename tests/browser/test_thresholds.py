@@ -70,8 +70,11 @@ def test_both_thresholds_of_the_choice_are_dragged_on_the_chart(no_refit: Sessio
     ("path", "label", "dx", "dy"),
     [
         ("/dependencies?data=adult", "Grouping threshold", -40, 0),
+        ("/dependencies?data=adult", "Grouping threshold", 100, 0),
         ("/mechanisms?data=adult", DPN_THRESHOLD, 0, 40),
+        ("/mechanisms?data=adult", DPN_THRESHOLD, 0, 75),  # the choice of several groups changes
         ("/mechanisms?data=adult", DIM, -60, 0),
+        ("/mechanisms?data=adult", DIM, 55, 0),  # beyond the largest group
     ],
 )
 def test_what_a_drag_shows_is_the_answer(no_refit: Session, path: str, label: str, dx: int, dy: int) -> None:

@@ -134,17 +134,18 @@ function sides(view, spec) {
   const entry = view.traces.get(spec.trace);
   if (!entry?.node) return;
   const values = spec.conditions.map((rule) => view.value(rule.handle));
-  const size = entry.trace.marker?.size;
+  const own = entry.trace.marker?.size;
+  const size = (k) => (Array.isArray(own) || ArrayBuffer.isView(own) ? own[k] : own);
   points(entry.node).forEach((mark, k) => {
     const i = spec.order.length ? spec.order[k] : k;
     const inside = spec.conditions.every((rule, c) => {
-      const own = rule.values[i];
-      return own !== null && (rule.most ? own <= values[c] : own > values[c]);
+      const value = rule.values[i];
+      return value !== null && (rule.most ? value <= values[c] : value > values[c]);
     });
     const [colour, symbol] = inside ? spec.inside : spec.outside;
     mark.style.fill = view.tokens[colour] ?? colour;
     if (entry.trace.type === "scatter" && SYMBOLS[symbol])
-      mark.setAttribute("d", SYMBOLS[symbol]((Array.isArray(size) || ArrayBuffer.isView(size) ? size[k] : size) / 2));
+      mark.setAttribute("d", SYMBOLS[symbol]((spec.sizes[inside ? 0 : 1] ?? size(k)) / 2));
   });
 }
 
@@ -244,6 +245,7 @@ const OWNED = {
   sides: (spec) => [
     [spec.trace, "marker", "color"],
     [spec.trace, "marker", "symbol"],
+    ...(spec.sizes.length ? [[spec.trace, "marker", "size"]] : []),
   ],
   ride: (spec) => [
     [spec.trace, "x"],

@@ -224,7 +224,18 @@ def test_a_clicked_pair_is_compared_with_its_floor() -> None:
     assert explain_pair(view_of(CHAIN, floor=0.06), (0, 1)) == "name 0 – name 1: NMI 0.300, 10 times its noise floor"
     assert explain_pair(view_of(CHAIN, floor=0.06), (2, 3)) == "name 2 – name 3: NMI 0.0100, below its noise floor"
     assert explain_pair(view_of(CHAIN, corrected=True), (0, 1)).endswith("NMI corrected for chance 0.300")
-    assert tau_range(view_of(CHAIN), 0.9)[1] == 1.0
+
+
+@pytest.mark.parametrize("floor", [None, 0.06])
+def test_the_threshold_axis_stays_while_the_threshold_is_dragged_on_it(floor: float | None) -> None:
+    view = view_of(CHAIN, floor=floor)
+    low, high = tau_range(view, 0.1)
+    assert all(low < step < high for step in view.staircase.thresholds)
+    assert {tau_range(view, tau) for tau in np.linspace(low, high, 40)} == {(low, high)}
+    # One that is typed beyond an end is on the axis all the same.
+    assert tau_range(view, 0.9) == (low, 1.0)
+    assert tau_range(view, low / 2) == (0.35 * low, high)
+    assert tau_range(view, 0.0) == (1e-4, high)
 
 
 # ---- pairs ----

@@ -85,6 +85,24 @@ def test_the_preview_at_the_thresholds_is_the_picture_and_follows_them() -> None
     assert previewed(picture, "bars", moved) == [OPT if k in chosen else DPN for k in rows]
 
 
+def test_points_that_change_side_take_the_size_of_that_side() -> None:
+    view = mechanism_view()
+    picture = plot_mechanisms(view)
+    side, size = sides(picture, "groups"), trace(picture, "groups")["marker"]["size"]
+    assert side.sizes[0] > side.sizes[1]
+    assert size == [side.sizes[0] if choice == "OPT" else side.sizes[1] for choice in view.choices]
+
+
+@pytest.mark.parametrize("sizes", [(20, 5, 5, 900, 120), (2, 2, 2, 2, 2), (5, 5, 5, 5, 10**7)])
+def test_the_axis_of_sizes_stays_wherever_the_largest_domain_is_dragged(sizes: tuple[int, ...]) -> None:
+    pictures = [plot_mechanisms(mechanism_view(sizes=sizes, tau_dim=most)) for most in (2, 300, 1000)]
+    low, high = pictures[0].layout["xaxis"]["range"]
+    assert all(picture.layout["xaxis"]["range"] == [low, high] for picture in pictures)
+    handle = pictures[0].handles[0]
+    assert 10**low < min(handle.low, *sizes)
+    assert 10**high > max(handle.high, *sizes)
+
+
 def test_the_handles_stop_where_a_choice_changes() -> None:
     view = mechanism_view(scores=(0.1012, 1.0, 1.0, 0.05, 0.6))
     dim, dpn = plot_mechanisms(view).handles
