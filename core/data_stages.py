@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from core.tasks import Task, check_informative, fit_task
 Progress = Callable[[float, str], None]
 T = TypeVar("T")
 Remember = Callable[[Hashable, Callable[[], Any]], Any]
+
+_ROUGH_PERMUTATIONS: Final = 4
 
 
 def forget(_key: Hashable, compute: Callable[[], T]) -> T:
@@ -90,6 +92,12 @@ class DataStages:
             (*self._data_key, seed),
             lambda: estimate_noise_floor(self.records.codes, rng=np.random.default_rng([seed, 0])),
         )
+
+    @cached_property
+    def rough_floor(self) -> float:
+        """About the noise floor's maximum, at once: to leave room for it in a picture, not to judge a pair by."""
+        rng = np.random.default_rng([self.scenario.seed, 0])
+        return estimate_noise_floor(self.records.codes, rng=rng, permutations=_ROUGH_PERMUTATIONS).maximum
 
     @cached_property
     def staircase(self) -> Staircase:

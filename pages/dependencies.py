@@ -43,7 +43,9 @@ def _view(stages: Stages) -> Dependence:
     else:
         with outputs.working("Measuring dependence", token=str(_token()), height=HEIGHT) as progress:
             plain = cache.stages(progress, scenario=state.scenario().replace(corrected_nmi=False))
-            graph = build_graph(plain.nmi, plain.staircase, names=names, levels=plain.records.sizes)
+            graph = build_graph(
+                plain.nmi, plain.staircase, names=names, levels=plain.records.sizes, chance=plain.rough_floor
+            )
         late.keep("graph", _token(), graph)
     corrected = state.scenario().corrected_nmi
     floor = None if corrected or late.recall("floor", _token()) is None else stages.noise_floor

@@ -79,12 +79,19 @@ def plot_groups(view: Dependence, tau: float, *, picked: Sequence[int] = ()) -> 
 
 
 def tau_range(view: Dependence, tau: float) -> tuple[float, float]:
-    """Return the ends of the threshold axis: around every step and the noise floor, and a threshold typed beyond."""
-    marks = [*view.staircase.thresholds.tolist(), *([view.floor.maximum] if view.floor else []), 0.1]
-    seen = [m for m in marks if m > 0]
+    """Return the ends of the threshold axis: around every step and about the noise floor, and what lies beyond.
+
+    It stays while the threshold is dragged on it, and when the noise floor is known.
+    """
+    chance = None if view.corrected else view.graph.chance
+    seen = [m for m in (*view.staircase.thresholds.tolist(), chance or 0.0, 0.1) if m > 0]
     low, high = max(_LEAST_TAU, 0.7 * min(seen)), min(1.0, max(0.3, 1.25 * max(seen)))
-    # Dragged within it a threshold leaves the axis as it is.
-    return low if tau >= low else max(_LEAST_TAU, 0.7 * tau), high if tau <= high else min(1.0, 1.25 * tau)
+    for mark in (tau, *([view.floor.maximum] if view.floor else [])):
+        if mark < low:
+            low = max(_LEAST_TAU, 0.7 * mark)
+        if mark > high:
+            high = min(1.0, 1.25 * mark)
+    return low, high
 
 
 def tau_digits(tau: float) -> int:

@@ -50,12 +50,15 @@ class Graph:
         Where the names that are written stand.
     edges : tuple of (int, int)
         Links drawn, the weakest first.
+    chance : float or None
+        About where the noise floor will be, so that there is room for it before it is known; None if it is not wanted.
     """
 
     points: NDArray[np.float64]
     sizes: NDArray[np.float64]
     places: dict[int, Placement]
     edges: tuple[tuple[int, int], ...]
+    chance: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +98,12 @@ class Dependence:
 
 
 def build_graph(
-    nmi: NDArray[np.float64], staircase: Staircase, *, names: Sequence[str], levels: Sequence[int]
+    nmi: NDArray[np.float64],
+    staircase: Staircase,
+    *,
+    names: Sequence[str],
+    levels: Sequence[int],
+    chance: float | None = None,
 ) -> Graph:
     """Place nodes, links and names once per table, from all weights, so that nothing moves with the threshold.
 
@@ -109,6 +117,8 @@ def build_graph(
         The attributes.
     levels : sequence of int
         Their numbers of levels.
+    chance : float or None
+        About where the noise floor will be.
     """
     points = layout(nmi)
     sizes = shrink(len(names)) * (12 + 3.2 * np.log2(np.maximum(levels, 1)))
@@ -117,7 +127,7 @@ def build_graph(
     pixels = np.column_stack(
         [(points[:, 0] - left) / (right - left) * width, (top - points[:, 1]) / (top - bottom) * height]
     )
-    return Graph(points, sizes, _place_names(nmi, names, pixels=pixels, sizes=sizes), edges)
+    return Graph(points, sizes, _place_names(nmi, names, pixels=pixels, sizes=sizes), edges, chance)
 
 
 def tidy_thresholds(staircase: Staircase) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 Server and browser share the machine of whoever tries the app, and both hold everything up while they work: the browser
 draws each element that arrives, in the order of arrival, before it draws the picture. So the run that answers a drag
-takes a short breath behind the picture, and sends head, sidebar, controls and tabs after it.
+takes a short breath behind the picture, and sends address, head, sidebar, controls and tabs after it.
 """
 
 import time
@@ -31,16 +31,9 @@ def answering() -> bool:
 
 
 @contextmanager
-def around(draw: Callable[[], None]) -> Iterator[None]:
-    """Draw what stands around the page: before it, or where a drag is answered behind the picture.
-
-    Parameters
-    ----------
-    draw : callable
-        Draws it, wherever it is called from; called exactly once unless a newer change ends the run first.
-    """
+def run() -> Iterator[None]:
+    """Run the app inside: what it puts off with `later` is drawn behind the picture, at the latest at its end."""
     state.set_option(_REST, [])
-    later(draw)
     try:
         yield
     except StopException:  # a page may end early, and still has something around it
@@ -53,7 +46,13 @@ def around(draw: Callable[[], None]) -> Iterator[None]:
 
 
 def later(draw: Callable[[], None]) -> None:
-    """Call `draw` now, or where a drag is answered behind the picture; it must not depend on where it is called."""
+    """Call `draw` now, or where a drag is answered behind the picture; once, unless a newer change ends the run first.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws the same wherever it is called from.
+    """
     waiting = state.option(_REST)
     if answering() and waiting is not None:
         waiting.append(draw)

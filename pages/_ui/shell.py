@@ -92,21 +92,24 @@ def main() -> None:
     """Run the app: set up, sidebar, and the chosen page inside the one error handler."""
     global _started  # noqa: PLW0603 - the deep-link guard asks once per process
     _started = True
-    # The address goes out before the menu: the browser moves to the page when it has the menu, with what it then knows
-    # of the address. Sent afterwards, the bare address of the page would be a step of its own for back and forward.
-    state.follow_history()
-    state.write_link()
-    chosen = _navigate()
-    st.html(_HERE / "style.css")
-    st.logo(str(_HERE / "mark.svg"), size="medium")
-    figure.prepare(ROOT / "static")
-    reconnect.prepare()
-    departure.prepare()
-    reconnect.ask_on_return()
-    for sentence in state.notices():
-        outputs.remark(sentence)
-    with picture_first.around(sidebar), outputs.guarded():
-        chosen.run()
+    with picture_first.run():
+        # The address goes out before the menu: the browser moves to the page when it has the menu, with what it then
+        # knows of the address. Sent afterwards, the bare address of the page would be a step of its own for back and
+        # forward. The answer to a drag moves to no page.
+        state.follow_history()
+        picture_first.later(state.write_link)
+        chosen = _navigate()
+        st.html(_HERE / "style.css")
+        st.logo(str(_HERE / "mark.svg"), size="medium")
+        figure.prepare(ROOT / "static")
+        reconnect.prepare()
+        departure.prepare()
+        reconnect.ask_on_return()
+        for sentence in state.notices():
+            outputs.remark(sentence)
+        picture_first.later(sidebar)
+        with outputs.guarded():
+            chosen.run()
 
 
 def sidebar() -> None:

@@ -85,6 +85,11 @@ def check(person: Session, asked: list[str], title: str) -> None:
     assert not person.page.locator('[data-testid="stException"]').count(), title
 
 
+def test_no_page_that_embeds_the_app_may_steer_it(app: Session) -> None:
+    """Messages of a page around the app could rerun it, clear what it computed, or change its address."""
+    assert app.page.request.get(f"{app.url}/_stcore/host-config").json()["allowedOrigins"] == []
+
+
 @pytest.mark.slow
 def test_nothing_of_an_upload_leaves_its_session(alone: tuple[Session, Path, list[str]]) -> None:
     person, folder, asked = alone

@@ -20,7 +20,9 @@ def _session(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(log: list[str], *, sends: str = "chart", ends: type[BaseException] | None = None) -> float:
     """Run a page that sends one figure and then its tabs, and return how long it took."""
     began = time.monotonic()
-    with picture_first.around(lambda: log.append("sidebar")):
+    with picture_first.run():
+        picture_first.later(lambda: log.append("address"))
+        picture_first.later(lambda: log.append("sidebar"))
         log.append("figure")
         if ends is not None:
             raise ends
@@ -32,7 +34,7 @@ def run(log: list[str], *, sends: str = "chart", ends: type[BaseException] | Non
 def test_without_a_drag_nothing_waits() -> None:
     log: list[str] = []
     assert run(log) < picture_first.BREATH
-    assert log == ["sidebar", "figure", "tabs"]
+    assert log == ["address", "sidebar", "figure", "tabs"]
 
 
 def test_a_drag_is_answered_by_its_picture_and_the_next_run_is_like_any_other() -> None:
@@ -40,25 +42,26 @@ def test_a_drag_is_answered_by_its_picture_and_the_next_run_is_like_any_other() 
     picture_first.dragged("chart")
     assert picture_first.answering()
     assert run(log) >= picture_first.BREATH
-    assert log == ["figure", "sidebar", "tabs"]
+    assert log == ["figure", "address", "sidebar", "tabs"]
     assert not picture_first.answering()
     log.clear()
     assert run(log) < picture_first.BREATH
-    assert log == ["sidebar", "figure", "tabs"]
+    assert log == ["address", "sidebar", "figure", "tabs"]
 
 
 def test_a_figure_that_is_not_there_any_more_is_not_waited_for() -> None:
     log: list[str] = []
     picture_first.dragged("of another page")
     assert run(log) < picture_first.BREATH
-    assert log == ["figure", "tabs", "sidebar"]
+    assert log == ["figure", "tabs", "address", "sidebar"]
 
 
 def test_what_stands_before_the_picture_is_drawn_behind_it_in_order() -> None:
     log: list[str] = []
     picture_first.later(lambda: log.append("no page"))
     picture_first.dragged("chart")
-    with picture_first.around(lambda: log.append("sidebar")):
+    with picture_first.run():
+        picture_first.later(lambda: log.append("sidebar"))
         picture_first.later(lambda: log.append("head"))
         log.append("figure")
         picture_first.sent("chart")
@@ -71,7 +74,7 @@ def test_a_page_that_stops_early_keeps_what_stands_around_it() -> None:
     picture_first.dragged("chart")
     with pytest.raises(StopException):
         run(log, ends=StopException)
-    assert log == ["figure", "sidebar"]
+    assert log == ["figure", "address", "sidebar"]
 
 
 def test_a_run_that_is_abandoned_draws_nothing_more() -> None:
@@ -83,4 +86,4 @@ def test_a_run_that_is_abandoned_draws_nothing_more() -> None:
     log.clear()
     # The next run answers no drag.
     assert run(log) < picture_first.BREATH
-    assert log == ["sidebar", "figure", "tabs"]
+    assert log == ["address", "sidebar", "figure", "tabs"]

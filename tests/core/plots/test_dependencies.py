@@ -1,5 +1,6 @@
 """The dependence pictures: what is drawn, what the browser previews, what can be clicked, and the words beside it."""
 
+import dataclasses
 import itertools
 import math
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.dependence import NoiseFloor, build_staircase, joint_counts
 from core.domain import Attribute, Records, build_group_domain
+from core.pipeline import Stages
 from core.plots.dependencies import explain_pair, plot_groups, strongest_partner, tau_range
 from core.plots.graph import CROWDED, EDGES_DRAWN, PANEL, Dependence, build_graph, settle, short_names, tidy_thresholds
 from core.plots.grouping import (
@@ -26,6 +28,7 @@ from core.plots.pairs import leaf_order, plot_joint, plot_matrix, table_pairs
 from core.plots.palette import GROUPS
 from core.plots.place import label_box
 from core.plots.template import Mark, Picture
+from core.table import load_sample, sample_scenario
 
 EXAMPLES = settings(deadline=None, max_examples=40)
 CHAIN = np.array([[1.0, 0.30041, 0.02, 0.0], [0.30041, 1.0, 0.10279, 0.0], [0.02, 0.10279, 1.0, 0.01], [0, 0, 0.01, 1]])
@@ -236,6 +239,24 @@ def test_the_threshold_axis_stays_while_the_threshold_is_dragged_on_it(floor: fl
     assert tau_range(view, 0.9) == (low, 1.0)
     assert tau_range(view, low / 2) == (0.35 * low, high)
     assert tau_range(view, 0.0) == (1e-4, high)
+
+
+@pytest.mark.parametrize("sample", ["heart", "wine"])
+def test_the_threshold_axis_has_room_for_the_noise_floor_before_it_is_known(sample: str) -> None:
+    stages = Stages(load_sample(sample), sample_scenario(sample))
+    names = tuple(a.name for a in stages.records.attributes)
+    sizes, nmi, staircase = stages.records.sizes, stages.nmi, stages.staircase
+    graph = build_graph(nmi, staircase, names=names, levels=sizes, chance=stages.rough_floor)
+    before = Dependence(names, sizes, nmi, staircase, graph)
+    after = dataclasses.replace(before, floor=stages.noise_floor)
+    low, high = tau_range(before, 0.1)
+    assert tau_range(after, 0.1) == (low, high)
+    assert low < stages.noise_floor.maximum < high
+    assert len(plot_groups(after, 0.1).regions) == 2
+    # The floor belongs to the plain NMI; where it is corrected for chance, there is none to leave room for.
+    plain = build_graph(nmi, staircase, names=names, levels=sizes)
+    corrected = dataclasses.replace(before, corrected=True)
+    assert tau_range(corrected, 0.1) == tau_range(dataclasses.replace(corrected, graph=plain), 0.1)
 
 
 # ---- pairs ----
