@@ -191,7 +191,8 @@ def _how_shares_combine(view: BudgetView) -> str:
         return "share; each may be the total"
     if q == 1.0:
         return "share; they add up to the total"
-    return "share; squares add up" if q == 2.0 else f"share; powers {q:.3g} add up"
+    powers = "squares" if q == 2.0 else f"powers {q:.3g}"
+    return f"share; {powers} add up to 100 %"
 
 
 def _ends_of_shares(view: BudgetView, shown: Sequence[int]) -> Mark:
