@@ -149,7 +149,7 @@ def plot_mechanisms(view: MechanismView) -> Picture:
         height=HEIGHT,
         name="mechanisms",
         alt=f"{view.choices.count('OPT')} of {len(view.names)} {view.what} are optimised.",
-        handles=_handles(view, low, bottom),
+        handles=_handles(view, (low, high), bottom),
         regions=(region,) if view.thresholds else (),
         previews=(*_sides(view), *_too_large(view), *_dodging(view, len(bar_notes), len(labels))),
         table=table_mechanisms(view),
@@ -161,16 +161,16 @@ def _bottom(view: MechanismView) -> float:
     return max(1.1 * lowest, limits.TAU_DPN.low)
 
 
-def _handles(view: MechanismView, low: float, bottom: float) -> tuple[Handle, ...]:
+def _handles(view: MechanismView, ends: tuple[float, float], bottom: float) -> tuple[Handle, ...]:
     """Return the thresholds that the rule reads; a drag stays on values where a choice changes."""
     handles: list[Handle] = []
     if view.thresholds:
-        most = limits.TAU_DIM.high
+        low, most = math.ceil(ends[0]), min(limits.TAU_DIM.high, math.floor(ends[1]))
         sizes = tuple(sorted({float(s) for s in view.sizes if s <= most}))
         # Rounded up to what the flag shows, so that a threshold set on a score includes it.
         scores = tuple(sorted({min(math.ceil(view.scores[k] * 100 - 1e-9) / 100, 1.0) for k in view.drawn}))
         handles.append(
-            Handle("tau_dim", min(float(view.tau_dim), most), math.ceil(low), most, 1.0, "Largest domain (tau_dim)",
+            Handle("tau_dim", min(float(view.tau_dim), most), low, most, 1.0, "Largest domain (tau_dim)",
                    whole=True, digits=0, snap=sizes)
         )  # fmt: skip
         handles.append(
@@ -186,10 +186,15 @@ def _handles(view: MechanismView, low: float, bottom: float) -> tuple[Handle, ..
 
 
 def _size_range(view: MechanismView) -> tuple[float, float]:
-    """Return the ends of the axis: around every size and wherever tau_dim may be dragged, so that it stays."""
-    most = 1.15 * limits.TAU_DIM.high if view.thresholds else 0.0
-    largest = min(float(max(view.sizes, default=10)), _LARGEST)
-    return 1.6 if min(view.sizes, default=2) > 1 else 0.8, max(1.9 * largest, most, 19.0)
+    """Return the ends of the axis: around every size and the usual tau_dim; one typed beyond shows the whole range.
+
+    It stays while tau_dim is dragged on it; beyond every size that would change nothing.
+    """
+    usual = limits.TAU_DIM.default if view.thresholds else 10.0
+    high = 1.9 * min(float(max([*view.sizes, usual])), _LARGEST)
+    if view.thresholds and view.tau_dim > high:
+        high = 1.15 * limits.TAU_DIM.high
+    return 1.6 if min(view.sizes, default=2) > 1 else 0.8, high
 
 
 def _ticks(low: float, high: float) -> list[int]:

@@ -95,12 +95,19 @@ def test_points_that_change_side_take_the_size_of_that_side() -> None:
 
 @pytest.mark.parametrize("sizes", [(20, 5, 5, 900, 120), (2, 2, 2, 2, 2), (5, 5, 5, 5, 10**7)])
 def test_the_axis_of_sizes_stays_wherever_the_largest_domain_is_dragged(sizes: tuple[int, ...]) -> None:
-    pictures = [plot_mechanisms(mechanism_view(sizes=sizes, tau_dim=most)) for most in (2, 300, 1000)]
-    low, high = pictures[0].layout["xaxis"]["range"]
-    assert all(picture.layout["xaxis"]["range"] == [low, high] for picture in pictures)
-    handle = pictures[0].handles[0]
+    first = plot_mechanisms(mechanism_view(sizes=sizes))
+    low, high = first.layout["xaxis"]["range"]
+    handle = first.handles[0]
     assert 10**low < min(handle.low, *sizes)
-    assert 10**high > max(handle.high, *sizes)
+    assert 10**high > max(handle.high, *sizes) - 1e-9
+    assert handle.high >= min(1000, max(sizes))
+    for dragged in (handle.low, 300, handle.high):
+        picture = plot_mechanisms(mechanism_view(sizes=sizes, tau_dim=int(dragged)))
+        assert picture.layout["xaxis"]["range"] == [low, high]
+    # One that is typed beyond is on the axis, and so is all that may be typed.
+    typed = plot_mechanisms(mechanism_view(sizes=sizes, tau_dim=1000))
+    assert typed.handles[0].value == typed.handles[0].high == 1000
+    assert 10 ** typed.layout["xaxis"]["range"][1] > 1000
 
 
 def test_the_handles_stop_where_a_choice_changes() -> None:
