@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import limits
-from core.plots.graph import NAME_LENGTH, X_RANGE, Y_RANGE, Dependence, short_names, shrink, tidy_thresholds
+from core.plots.graph import NAME_LENGTH, X_RANGE, Y_RANGE, Dependence, settle, short_names, shrink, tidy_thresholds
 from core.plots.interaction import Components, Handle, Region, Ride
 from core.plots.pairs import table_pairs
 from core.plots.palette import group_colour
@@ -81,11 +81,13 @@ def plot_groups(view: Dependence, tau: float, *, picked: Sequence[int] = ()) -> 
 def tau_range(view: Dependence, tau: float) -> tuple[float, float]:
     """Return the ends of the threshold axis: around every step and about the noise floor, and what lies beyond.
 
-    It stays while the threshold is dragged on it, and when the noise floor is known.
+    It stays while the threshold is dragged on it, and when the noise floor is known. The ends are settled as a dragged
+    threshold is, so that one dragged to an end does not come to lie beyond it.
     """
     chance = None if view.corrected else view.graph.chance
     seen = [m for m in (*view.staircase.thresholds.tolist(), chance or 0.0, 0.1) if m > 0]
-    low, high = max(_LEAST_TAU, 0.7 * min(seen)), min(1.0, max(0.3, 1.25 * max(seen)))
+    ends = max(_LEAST_TAU, 0.7 * min(seen)), min(1.0, max(0.3, 1.25 * max(seen)))
+    low, high = (settle(view.staircase, end) for end in ends)
     for mark in (tau, *([view.floor.maximum] if view.floor else [])):
         if mark < low:
             low = max(_LEAST_TAU, 0.7 * mark)

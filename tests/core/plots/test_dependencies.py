@@ -235,13 +235,15 @@ def test_the_threshold_axis_stays_while_the_threshold_is_dragged_on_it(floor: fl
     low, high = tau_range(view, 0.1)
     assert all(low < step < high for step in view.staircase.thresholds)
     assert {tau_range(view, tau) for tau in np.linspace(low, high, 40)} == {(low, high)}
+    # Dragged to an end it is written with few digits, and still lies on the axis.
+    assert {tau_range(view, settle(view.staircase, end)) for end in (low, high)} == {(low, high)}
     # One that is typed beyond an end is on the axis all the same.
     assert tau_range(view, 0.9) == (low, 1.0)
     assert tau_range(view, low / 2) == (0.35 * low, high)
     assert tau_range(view, 0.0) == (1e-4, high)
 
 
-@pytest.mark.parametrize("sample", ["heart", "wine"])
+@pytest.mark.parametrize("sample", ["heart", "wine", "adult"])
 def test_the_threshold_axis_has_room_for_the_noise_floor_before_it_is_known(sample: str) -> None:
     stages = Stages(load_sample(sample), sample_scenario(sample))
     names = tuple(a.name for a in stages.records.attributes)
@@ -250,7 +252,7 @@ def test_the_threshold_axis_has_room_for_the_noise_floor_before_it_is_known(samp
     before = Dependence(names, sizes, nmi, staircase, graph)
     after = dataclasses.replace(before, floor=stages.noise_floor)
     low, high = tau_range(before, 0.1)
-    assert tau_range(after, 0.1) == (low, high)
+    assert {tau_range(after, tau) for tau in (settle(staircase, low), 0.1, settle(staircase, high))} == {(low, high)}
     assert low < stages.noise_floor.maximum < high
     assert len(plot_groups(after, 0.1).regions) == 2
     # The floor belongs to the plain NMI; where it is corrected for chance, there is none to leave room for.
